@@ -62,8 +62,8 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** Lists the leaves, one block per long row. Their keys, which follow those of short rows, are the columns of
- *  the entries in their middle. Also lists the packs that begin with the row. */
+/** Lists the leaves, one block per long row. The key of a leaf is the column of its middle entry, plus 2^31,
+ *  so that leaves follow short rows. Also lists the packs whose first row this is. */
 __global__ void __launch_bounds__(THREADS)
     list_leaves(const int64_t *row_start, const int32_t *col, int64_t rows, int64_t long_rows, int64_t packs,
                 const __grid_constant__ cut_arrays to, int32_t *pack)

@@ -422,7 +422,7 @@ spmm_status sp_staging_plan(const sp_matrix *m, const sp_stage_shape *shape, sp_
     const int64_t each = (m->groups + shape->sequences * UNIT / 2) / (shape->sequences * UNIT);
     const int64_t units = m->units > 0 ? m->units : shape->sequences * (each < 1 ? 1 : each),
                   largest = m->units > 0 ? m->unit_groups : (m->groups + units - 1) / units;
-    p->most_steps = (int)(2 * (m->units > 0 ? largest : 2 * largest + 1) *
+    p->most_steps = (int)(2 * (m->leaves > 0 ? 2 * largest + 1 : largest) *
                               ((units + shape->sequences - 1) / shape->sequences) +
                           2);
     const spmm_status status = make_plan(m, p, (int)units, &sums);

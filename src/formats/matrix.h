@@ -40,8 +40,8 @@ typedef struct sp_segment {
 /** A long row of panels (summation.h), whose leaves are rows of panels. */
 typedef struct sp_leaves {
     int32_t row;     /**< row of Y */
-    int32_t leaf;    /**< number of leaves before those of the row */
-    int32_t section; /**< number of sections before those of the row */
+    int32_t leaf;    /**< index of its first leaf among all leaves */
+    int32_t section; /**< index of its first section among all sections */
 } sp_leaves;
 
 enum { SP_BORROWED = 1, SP_BORROWED_VALUES = 2 }; /**< values of sp_matrix.borrowed other than 0 */

@@ -43,10 +43,10 @@ static int32_t column_before(const spmm_csr *a, const merge *m, int32_t next)
     return before;
 }
 
-/** Finds the next column in which a row of the panel has an entry. Sets entry[r] to the index of the entry of
- *  row r in that column, or to -1 if row r has none. Returns 0 if there are no more columns. Where columns do
- *  not increase, the order of the columns is that of next_column() of kernels/cuda/cuda_panels.cu. */
-static int merge_next(const spmm_csr *a, merge *m, int32_t *column, int64_t entry[SP_PANEL])
+/** Merges the next column in which a row of the panel has an entry. Returns 0 if there are no more columns.
+ *  Where columns do not increase, the order of the columns is that of next_column() of
+ *  kernels/cuda/cuda_panels.cu. */
+static int merge_next(const spmm_csr *a, merge *m)
 {
     int32_t next = INT32_MAX;
     int any = 0;
@@ -61,11 +61,7 @@ static int merge_next(const spmm_csr *a, merge *m, int32_t *column, int64_t entr
         if (before == INT32_MAX) break;
         next = before;
     }
-    for (int r = 0; r < SP_PANEL; r++) {
-        const int has = r < m->rows && m->at[r] < m->end[r] && a->ja[m->at[r]] == next;
-        entry[r] = has ? m->at[r]++ : -1;
-    }
-    *column = next;
+    for (int r = 0; r < m->rows; r++) m->at[r] += m->at[r] < m->end[r] && a->ja[m->at[r]] == next;
     return 1;
 }
 
@@ -74,9 +70,8 @@ static int merge_next(const spmm_csr *a, merge *m, int32_t *column, int64_t entr
 static int64_t count_columns(const spmm_csr *a, int64_t panel, int64_t *entries)
 {
     merge m = merge_start(a, panel);
-    int32_t column;
-    int64_t entry[SP_PANEL], count = 0;
-    while (merge_next(a, &m, &column, entry)) count++;
+    int64_t count = 0;
+    while (merge_next(a, &m)) count++;
     *entries = m.entries;
     return count;
 }

@@ -44,9 +44,8 @@ static void choose_append(choice *c, const sp_kernel *kernel, sp_suitability lea
     c->list[c->count++] = kernel;
 }
 
-/** Appends the kernels that are found by their conditions, as choose_append() does, until the list has
- *  `most`: those that are found by conditions alone, and those that a tree lists, too, if they are to join a
- *  trial. \return how many were appended */
+/** Appends kernels by their conditions, as choose_append() does, until the list has `most` kernels. A kernel
+ *  that a tree lists, too, is appended only to a trial that it is to join. \return how many were appended */
 static int append_by_rule(choice *c, sp_suitability least, int most)
 {
     const int before = c->count;
