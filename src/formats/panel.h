@@ -15,8 +15,8 @@ enum {
 };
 
 /** Finds the entries [*begin, *end) that row i contributes to a sampled panel. A short row contributes all
- *  its entries, a long row one leaf. The number of the panel determines the leaf of its first long row. In the
- *  other long rows it is the leaf at the same column. Local.
+ *  its entries, a long row one leaf. The number of the panel determines the leaf of its first long row. The
+ *  other long rows contribute the leaf at the same column. Local.
  *  \param [in,out] column  a column of the leaf of the first long row; -1 before that row */
 SP_HOST_DEVICE static inline void sp_sampled_part(const int64_t *irp, const int32_t *ja, int64_t i,
                                                   int64_t panel, int32_t *column, int64_t *begin,
