@@ -61,7 +61,8 @@ REFUSE_EMPTY(sp_cuda_csr_transpose, (*t = (spmm_csr){0}, *from = NULL), const sp
 REFUSE(sp_cuda_narrow_columns, const int64_t *from, int64_t nnz, int32_t *to)
 
 REFUSE_EMPTY(sp_cuda_row_lists, (*row = NULL, *rows = 0, *p = (sp_sections){0}), const sp_matrix *a,
-             int64_t k, const int32_t *given, int window, sp_short_row **row, int64_t *rows, sp_sections *p)
+             int64_t k, const int32_t *given, int window, sp_order order, sp_short_row **row, int64_t *rows,
+             sp_sections *p)
 REFUSE_EMPTY(sp_cuda_long_rows, *p = (sp_sections){0}, const sp_matrix *a, sp_sections *p)
 REFUSE_EMPTY(sp_cuda_sell, *m = (sp_matrix){0}, const sp_matrix *a, int64_t k, sp_matrix *m)
 REFUSE_EMPTY(sp_cuda_cluster_rows, *order = NULL, const sp_matrix *a, int32_t **order)

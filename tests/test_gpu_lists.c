@@ -43,15 +43,16 @@ static void check_sections(const sp_sections *host, const sp_sections *device, c
 }
 
 /** Checks sp_cuda_row_lists(). */
-static void check_lists(const spmm_csr *a, const sp_matrix *csr, int64_t k, const char *spec)
+static void check_lists(const spmm_csr *a, const sp_matrix *csr, int64_t k, sp_order order, const char *spec)
 {
     const int64_t limit = sp_short_row_limit(a, k);
     sp_short_row *row, *gpu_row;
     sp_sections sections, gpu_sections;
     int64_t rows, gpu_rows;
-    CHECK_INT(sp_short_rows_create(a, limit, SP_ORDER_CLASSES, &row, &rows), SPMM_OK);
+    CHECK_INT(sp_short_rows_create(a, limit, order, &row, &rows), SPMM_OK);
     CHECK_INT(sp_sections_create(a, limit, a->irp, 0, &sections), SPMM_OK);
-    CHECK_INT(sp_cuda_row_lists(csr, k, NULL, SP_WINDOW_ALL, &gpu_row, &gpu_rows, &gpu_sections), SPMM_OK);
+    CHECK_INT(sp_cuda_row_lists(csr, k, NULL, SP_WINDOW_ALL, order, &gpu_row, &gpu_rows, &gpu_sections),
+              SPMM_OK);
     CHECK_INT(rows, gpu_rows);
     if (rows == gpu_rows) check_same(row, gpu_row, rows * (int64_t)sizeof *row, "short rows", spec);
     check_sections(&sections, &gpu_sections, spec);
@@ -256,7 +257,8 @@ static void check_matrix(const char *spec, spmm_precision precision)
     sp_matrix_view_csr(&a, &view);
     CHECK_INT(sp_matrix_upload(&view, &csr), SPMM_OK);
     for (int64_t k = 1; k <= 64; k = k == 1 ? 4 : 16 * k) {
-        check_lists(&a, &csr, k, spec);
+        check_lists(&a, &csr, k, SP_ORDER_CLASSES, spec);
+        check_lists(&a, &csr, k, SP_ORDER_LENGTHS, spec);
         check_sell(&a, k, spec);
     }
     check_long_rows(&a, &csr, spec);

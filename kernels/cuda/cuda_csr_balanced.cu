@@ -3,7 +3,9 @@
  *  rounded down to a power of two, longest first, so that the rows of a warp have similar lengths and no long
  *  row starts last. csr_clustered first orders the rows by clusters, and sorts only within windows of that
  *  order. csr_deep has more loads of X in flight per warp, and fewer warps. It is for matrices so small that
- *  the longest chain determines the time. This file also prepares the long rows of the other kernels. */
+ *  the longest chain determines the time. Its list is sorted by the length itself, so that the rows of a warp
+ *  end together: a row that ends earlier makes the warp run the code for partial groups beside that for full
+ *  ones. This file also prepares the long rows of the other kernels. */
 #include "kernels/cuda/cuda_rows.cuh"
 extern "C" {
 #include "order/row_clusters.h"
@@ -119,12 +121,13 @@ static void launch_typed(const sp_launch *l, const sp_work_lists *lists, cudaStr
 }
 
 /** Lists the rows on the GPU, because the matrix is in GPU memory.
- *  \param [in] order  as `given` of sp_cuda_row_lists() */
-static spmm_status list_rows(const sp_setup *setup, const int32_t *order, int window, void **state)
+ *  \param [in] given, window, order  as in sp_cuda_row_lists() */
+static spmm_status list_rows(const sp_setup *setup, const int32_t *given, int window, sp_order order,
+                             void **state)
 {
     TRY(sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists"));
     sp_work_lists *const s = (sp_work_lists *)*state;
-    spmm_status status = sp_cuda_row_lists(setup->a, setup->k, order, window, &s->row, &s->rows,
+    spmm_status status = sp_cuda_row_lists(setup->a, setup->k, given, window, order, &s->row, &s->rows,
                                            &s->long_rows);
     if (status == SPMM_OK) status = allocate_sums(setup, s);
     return keep_on_success(status, state);
@@ -132,14 +135,14 @@ static spmm_status list_rows(const sp_setup *setup, const int32_t *order, int wi
 
 static spmm_status prepare(const sp_setup *setup, void **state)
 {
-    TRY(list_rows(setup, NULL, SP_WINDOW_ALL, state));
+    TRY(list_rows(setup, NULL, SP_WINDOW_ALL, SP_ORDER_CLASSES, state));
     return keep_on_success(sp_cuda_find_common(setup, state), state);
 }
 
 /** csr_deep has no variants for equal or narrow values: the values are not examined. */
 static spmm_status prepare_deep(const sp_setup *setup, void **state)
 {
-    return list_rows(setup, NULL, SP_WINDOW_ALL, state);
+    return list_rows(setup, NULL, SP_WINDOW_ALL, SP_ORDER_LENGTHS, state);
 }
 
 static spmm_status prepare_clustered(const sp_setup *setup, void **state)
@@ -147,7 +150,7 @@ static spmm_status prepare_clustered(const sp_setup *setup, void **state)
     int32_t *order;
     *state = NULL;
     TRY(sp_cuda_row_order(setup->a, SP_CLUSTERS_MORE, &order));
-    const spmm_status status = list_rows(setup, order, SP_WINDOW, state);
+    const spmm_status status = list_rows(setup, order, SP_WINDOW, SP_ORDER_CLASSES, state);
     sp_device_free(order);
     TRY(status);
     return keep_on_success(sp_cuda_find_common(setup, state), state);

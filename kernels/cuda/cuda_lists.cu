@@ -421,7 +421,7 @@ spmm_status sp_cuda_long_rows(const sp_matrix *a, sp_sections *p)
     return status;
 }
 
-spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, int window,
+spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, int window, sp_order order,
                               sp_short_row **row, int64_t *rows, sp_sections *p)
 {
     lists l = {};
@@ -433,7 +433,7 @@ spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *give
     TRY(count(&l, k, p));
     l.given = given;
     l.shift = window;
-    l.order = SP_ORDER_CLASSES;
+    l.order = order;
     *rows = l.short_rows;
     const spmm_status status = run_steps(&l, [&]() -> spmm_status {
         TRY(sort(&l));

@@ -16,12 +16,12 @@ struct sp_work_lists {
     sp_sections long_rows; /* in GPU memory; arrays that the matrix contains are NULL here */
     void *partial;         /* [partials x partial_ld(k)]: the sum of section i is in row i */
     unsigned *counter;     /* one counter per sum in `partial`; zero between products */
-    void *leaf; /* only for panels: [leaves x partial_ld(k)] the sums of the leaves of long rows, or NULL */
-    void *common;    /* from sp_cuda_find_common(); NULL: the values were not examined */
-    int equal;       /* 1: the values are all equal */
-    int wide;        /* 0: values are f64, f32 represents all of them exactly, and `narrow`, if not NULL,
+    void *leaf;   /* only for panels: [leaves x partial_ld(k)] the sums of the leaves of long rows, or NULL */
+    void *common; /* from sp_cuda_find_common(); NULL: the values were not examined */
+    int equal;    /* 1: the values are all equal */
+    int wide;     /* 0: values are f64, f32 represents all of them exactly, and `narrow`, if not NULL,
                         contains them */
-    float *narrow;   /* [values of the matrix], from sp_cuda_find_common(); it stays allocated while `wide` is
+    float *narrow; /* [values of the matrix], from sp_cuda_find_common(); it stays allocated while `wide` is
                         1 */
     /* only for sell_rows, from sp_cuda_short_columns(); NULL: it reads the column indices of the matrix */
     int32_t *base;         /* [slices]: the least column index of each slice */
@@ -237,6 +237,22 @@ __device__ inline X row_sum(const X *sums, int64_t stride, int count, X *scratch
     return row;
 }
 
+/** Adds 1 to a counter and returns its old value. What the block has stored before a barrier and this call is
+ *  visible after it to the threads that see the counter's new value; they read it with __ldcg(). */
+__device__ inline unsigned add_after_stores(unsigned *counter)
+{
+#if __CUDA_ARCH__ >= 700
+    unsigned old;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(counter) : "memory");
+    return old;
+#else
+    __threadfence();
+    const unsigned old = atomicAdd(counter, 1u);
+    __threadfence();
+    return old;
+#endif
+}
+
 /** Returns 1 if this block has stored the last partial sum of the row to which section s belongs. One thread
  *  of the block calls it for each section, after a barrier. If it returns 1, it has reset the counter for the
  *  next product.
@@ -246,10 +262,8 @@ template <typename T>
 __device__ inline int is_last(const long_row_args<T> &a, const sp_section &s, int64_t at, unsigned tile)
 {
     unsigned *const counter = a.counter + tile * a.partials + (at - s.index);
-    __threadfence();
-    if (atomicAdd(counter, 1u) != (unsigned)s.count - 1) return 0;
+    if (add_after_stores(counter) != (unsigned)s.count - 1) return 0;
     *counter = 0;
-    __threadfence();
     return 1;
 }
 

@@ -60,12 +60,13 @@ template <typename T> struct rows_args : long_row_args<T> {
 template <rows_source F, bool deep, int L> constexpr bool can_run = F == FROM_CSR && !deep && L >= 8;
 
 /** How many loads of X are in flight. DEEP: more than with FLAT, for small matrices, in which the latency of
- *  a few warps takes longer than the memory traffic. OF_PARTS: as many, for sections of a part of a tile. */
+ *  a few warps takes longer than the memory traffic. OF_PARTS: for sections of a part of a tile, with FLAT. */
 enum depths { FLAT, DEEP, OF_PARTS };
 
 /** Tuning parameters of rows_kernel() for L lanes per row and N vectors per lane: `group`: number of entries
  *  whose loads of X (N per entry) are in flight together. `chunk`: number of entries that a sub-warp loads at
- *  a time; `per_lane`: how many of them each lane loads. `blocks`: number of blocks that must fit on a
+ *  a time; `per_lane`: how many of them each lane loads. `at_once`: whether the loads of X of a full chunk are
+ *  in flight together. `blocks`: number of blocks that must fit on a
  *  multiprocessor, which tells the compiler how many registers it may use. Without this number the compiler
  *  saves registers by starting the sums of a group before the last loads of the group, and the code for long
  *  rows uses more registers than the rest needs. */
@@ -73,7 +74,8 @@ template <int L, int N, int depth> struct shape {
     static constexpr int group = depth != FLAT && L > 1 ? 8 : 4;
     static constexpr int chunk = L == 1 ? 4 : L <= 4 || depth == OF_PARTS ? 8 : L == 8 ? 16 : L;
     static constexpr int per_lane = chunk / L;
-    static constexpr int blocks = depth != FLAT ? (N == 1 ? 6 : 4) : N == 1 ? 9 : 7;
+    static constexpr bool at_once = depth == DEEP && N == 1 && chunk == 16;
+    static constexpr int blocks = depth != FLAT ? (N > 1 || at_once ? 4 : 6) : N == 1 ? 9 : 7;
 };
 
 /** The entries of a chunk that one lane loads: element s of the arrays is entry s * L + lane of the chunk. */
@@ -90,6 +92,10 @@ template <int values, typename T> __device__ inline const stored<values, T> *val
     else
         return a.val;
 }
+
+/** Number of chunks in a block's shared memory: one per sub-warp, and in deep kernels twice as many if
+ *  sub-warps of PART_VECTORS lanes need them. */
+template <bool deep, int L> constexpr int stages = L == 1 ? 1 : BLOCK / L *(deep &&L > PART_VECTORS ? 2 : 1);
 
 /** A chunk of C entries in shared memory, from which all lanes of the sub-warp read it. */
 template <typename T, int C> struct alignas(16) staged_chunk {
@@ -200,11 +206,18 @@ __device__ inline void read_group(const staged_chunk<T, C> &stage, int g, T comm
 }
 
 /** Adds the products of all entries of a chunk in shared memory to the sums, with the loads of X of G entries
- *  in flight together. */
-template <int G, bool equal, typename T, typename X, int N, int C>
+ *  in flight together or, if `at_once` is true and the chunk is full, all of them. */
+template <int G, bool at_once, bool equal, typename T, typename X, int N, int C>
 __device__ inline void add_chunk(const staged_chunk<T, C> &stage, T common, const char *const (&x)[N],
                                  uint32_t x_pitch, X (&sum)[N])
 {
+    if constexpr (at_once)
+        if (stage.col[C - 1] >= 0) {
+            alignas(16) int32_t col[C];
+            alignas(16) T val[C];
+            read_group<equal>(stage, 0, common, col, val);
+            return add_valid<true>(col, val, x, x_pitch, sum);
+        }
 #pragma unroll 1
     for (int g = 0; g < C; g += G) {
         alignas(16) int32_t col[G];
@@ -251,7 +264,7 @@ __device__ inline void sum_row(const rows_args<T> &a, T common, row_span span, i
             more = p < span.length && stage.col[S::chunk - 1] >= 0; /* padding may end a row early */
             if (!more) span.length = 0;
             fetch<T, L, values>(a, span, p, lane, e);
-            add_chunk<S::group, equal>(stage, common, x, a.x_pitch, sum);
+            add_chunk<S::group, S::at_once, equal>(stage, common, x, a.x_pitch, sum);
             __syncwarp();
         }
     }
@@ -338,9 +351,10 @@ __device__ inline void sum_long_rows(const rows_args<T> &a, int first_column,
             const unsigned part = blockIdx.x / a.pack_blocks;
             const section_place place = {blockIdx.x - part * a.pack_blocks, blockIdx.y * a.parts + part,
                                          first_column + (int)part * PART_VECTORS * V};
-            using chunk = staged_chunk<T, shape<PART_VECTORS, 1, OF_PARTS>::chunk>;
-            static_assert(BLOCK / PART_VECTORS * sizeof(chunk) <= BLOCK / L * sizeof *stage, "");
-            return sum_sections<false, OF_PARTS, T, PART_VECTORS, 1, X>(a, place, (chunk *)stage);
+            constexpr int depth = deep ? DEEP : OF_PARTS;
+            using chunk = staged_chunk<T, shape<PART_VECTORS, 1, depth>::chunk>;
+            static_assert(BLOCK / PART_VECTORS * sizeof(chunk) <= stages<deep, L> * sizeof *stage, "");
+            return sum_sections<false, depth, T, PART_VECTORS, 1, X>(a, place, (chunk *)stage);
         }
     if (can && a.staged)
         sum_sections<can, deep, T, L, N, X>(a, whole, stage);
@@ -510,7 +524,7 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
 {
     using S = shape<L, N, deep>;
     using X = typename vector_of<T, V>::type;
-    __shared__ staged_chunk<T, S::chunk> stage[L == 1 ? 1 : BLOCK / L]; /* per sub-warp */
+    __shared__ staged_chunk<T, S::chunk> stage[stages<deep, L>]; /* per sub-warp */
     const int lane = threadIdx.x % L;
     const int first_column = blockIdx.y * (L * N * V);
 

@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(BLOCK, deep     ? 5
     sell_rows_kernel(const __grid_constant__ sell_args<T> a)
 {
     using X = typename vector_of<T, V>::type;
-    __shared__ staged_chunk<T, shape<L, N, false>::chunk> stage[L == 1 ? 1 : BLOCK / L]; /* for long rows */
+    __shared__ staged_chunk<T, shape<L, N, false>::chunk> stage[stages<false, L>]; /* for long rows */
     const int lane = threadIdx.x % L, first_column = blockIdx.y * (L * N * V);
     if (L > 1) wait_for_previous(); /* waiting later would need more registers */
     int column[N];

@@ -95,20 +95,20 @@ int sp_has_long_rows(const spmm_csr *a, int threads);
 /* ---- the same lists and arrays, bit for bit, created on the GPU from a CSR matrix in GPU memory ---- */
 
 /** Lists the short rows and the sections of a CSR matrix. If `given` is NULL and `window` is SP_WINDOW_ALL,
- *  the lists are equal to those of sp_short_rows_create(), with SP_ORDER_CLASSES, and of
- *  sp_sections_create(). Local; complete on return.
+ *  the lists are equal to those of sp_short_rows_create() and of sp_sections_create(). Local; complete on
+ *  return.
  *
  *  \param [in]  a      SPMM_CSR in GPU memory
  *  \param [in]  k      number of columns of X in later products, for sp_short_row_limit()
  *  \param [in]  given  [a->rows] in GPU memory: a permutation of the rows; NULL: the matrix's order
- *  \param [in]  window  short rows are sorted within windows of 1 << window rows of that order
+ *  \param [in]  window  short rows are sorted within windows of 1 << window rows of that order, by `order`
  *  \param [out] row    [*rows] in GPU memory; the caller frees it with sp_device_free(); NULL on failure
  *  \param [out] rows   number of short rows
  *  \param [out] p      its arrays are in GPU memory; the caller frees them with sp_cuda_sections_destroy();
  *                      zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 or more sections), SPMM_ERR_NO_DEVICE,
  *          SPMM_ERR_DEVICE */
-spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, int window,
+spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, int window, sp_order order,
                               sp_short_row **row, int64_t *rows, sp_sections *p);
 
 /** Frees the arrays in GPU memory, and zeroes *p. Local. */
