@@ -73,8 +73,9 @@ spmm_status sp_cuda_features(const spmm_csr *a, int64_t diagonal, sp_features *f
 /** Sets the block's numbers of rows and entries, and the features of the machine. Local. */
 void sp_features_finish(const spmm_csr *a, sp_features *f);
 
-/** Maximum numbers of entries per row with which csr_rows computes runs of 4 and of 2 rows. */
-static const double SP_RUN_OF_4 = 5.5, SP_RUN_OF_2 = 8;
+/** Maximum numbers of entries per row with which csr_rows computes runs of 4 and of 2 rows, and with which it
+ *  has as many loads in flight as short rows allow. */
+static const double SP_RUN_OF_4 = 5.5, SP_RUN_OF_2 = 8, SP_SHORTEST = 3.25;
 
 enum { SP_PANEL_SAMPLES = 512, SP_ROW_SAMPLES = 2048 }; /* panels and rows that are examined */
 

@@ -53,11 +53,13 @@ template <typename T> struct rows_args : long_row_args<T> {
                          multiply-add */
     int columns;
     int run;          /* number of rows of a run; 0: sum_runs() is not used */
+    bool shortest;    /* the rows have at most SP_SHORTEST entries on average */
     uint32_t y_pitch; /* only for sum_runs(): bytes from one row of Y to the next */
 };
 
 /** Whether the kernel has a variant for runs of short rows, sum_runs(). */
-template <rows_source F, bool deep, int L> constexpr bool can_run = F == FROM_CSR && !deep && L >= 8;
+template <rows_source F, bool deep, int L, int N>
+constexpr bool can_run = F == FROM_CSR && !deep && (L >= 8 || N > 1);
 
 /** How many loads of X are in flight. DEEP: more than with FLAT, for small matrices, in which the latency of
  *  a few warps takes longer than the memory traffic. OF_PARTS: for sections of a part of a tile, with FLAT. */
@@ -548,7 +550,7 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
     }
     if constexpr (values == NARROW)
         if (are_narrow(a.common)) return sum_short_rows<F, deep, NARROW, V, L>(a, T(0), lane, column, x, own);
-    if constexpr (can_run<F, deep, L>) {
+    if constexpr (can_run<F, deep, L, N>) {
         if (a.run > 0) return sum_runs<V, L, N>(a, lane, first_column, own);
     }
     sum_short_rows<F, deep, OWN, V, L>(a, T(0), lane, column, x, own);
@@ -562,7 +564,7 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
     constexpr bool few = F == FROM_LIST && !deep && has_few<T, V, L, N>;
     const auto kernel = with_policy<few, T>(
         a, [](auto values) { return rows_kernel<F, deep, values, T, V, L, N>; });
-    const bool in_runs = can_run<F, deep, L> && a.run > 0;
+    const bool in_runs = can_run<F, deep, L, N> && a.run > 0;
     launch_rows_and_sections<typename vector_of<T, V>::type, L, N>(
         kernel, a, in_runs ? (a.rows - 1) / a.run + 1 : a.rows, tiles, stream);
 }
@@ -572,7 +574,8 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
  *  Otherwise it covers all columns. blockIdx.y is the number of the tile. It varies slowest, so that while a
  *  tile runs, only its columns of X compete for the L2 cache. This saves more time than reading A again for
  *  each tile costs. Each lane has two vectors if there are more than 8 vectors (in a deep kernel with 16-byte
- *  vectors, more than 16): with one per lane, a warp has fewer bytes of X in flight. */
+ *  vectors, more than 16): with one per lane, a warp has fewer bytes of X in flight. With the shortest rows, it
+ *  has two if there are more than 4. */
 template <rows_source F, bool deep, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
 {
     constexpr int tile = WARP * V;
@@ -584,10 +587,12 @@ template <rows_source F, bool deep, typename T, int V> int launch_columns(rows_a
         return a.columns;
     }
     if constexpr (V * sizeof(T) == VECTOR_BYTES) {
+        constexpr int most = can_run<F, deep, 4, 2> ? 4 : 8;
+        const auto eight = a.shortest ? launch<F, deep, T, V, most, 8 / most> : launch<F, deep, T, V, 8, 1>;
         const auto go = vectors <= 1    ? launch<F, deep, T, V, 1, 1>
                         : vectors <= 2  ? launch<F, deep, T, V, 2, 1>
                         : vectors <= 4  ? launch<F, deep, T, V, 4, 1>
-                        : vectors <= 8  ? launch<F, deep, T, V, 8, 1>
+                        : vectors <= 8  ? eight
                         : vectors <= 16 ? launch<F, deep, T, V, (deep ? 16 : 8), (deep ? 1 : 2)>
                         : vectors <= 32 ? launch<F, deep, T, V, 16, 2>
                                         : launch<F, deep, T, V, 32, 2>;
@@ -627,6 +632,7 @@ template <typename T> void set_runs(rows_args<T> &a, const sp_launch *l)
     const double mean = (double)l->a->nnz / (double)l->a->rows;
     const int64_t y_pitch = l->y->ld * (int64_t)sizeof(T);
     if (y_pitch > UINT32_MAX) return;
+    a.shortest = mean <= SP_SHORTEST;
     a.run = mean <= SP_RUN_OF_4 ? 4 : mean <= SP_RUN_OF_2 ? 2 : 0;
     a.y_pitch = (uint32_t)y_pitch;
 }

@@ -7,12 +7,14 @@
 
 /** For runs of short rows where a row of X has 128 bytes or more. It takes 0.5 to 0.9 of the time of the next
  *  kernel with up to 3 entries per row and, below 256 bytes, with up to 8 in rows of similar lengths
- *  (bench/records/2026-11-29-short-rows-H200.csv). */
+ *  (bench/records/2026-11-29-short-rows-H200.csv). From 512 bytes on, it takes 0.8 to 1.2 times as long with
+ *  these. */
 SP_SUITS(csr_rows)
 {
-    const double SHORTEST = 3.25, UNEVEN = 0.5, mean = sp_trait_of(q->f, SP_MEAN, q->k, q->precision);
-    const int even = mean <= SP_RUN_OF_2 && q->row_bytes < 256 && sp_features_variation(q->f) <= UNEVEN;
-    if (q->row_bytes < 128 || (mean > SHORTEST && !even)) return SP_SUITS_NOT;
+    const double UNEVEN = 0.5, mean = sp_trait_of(q->f, SP_MEAN, q->k, q->precision);
+    const int even = mean <= SP_RUN_OF_2 && sp_features_variation(q->f) <= UNEVEN;
+    if (q->row_bytes < 128 || (mean > SP_SHORTEST && !even)) return SP_SUITS_NOT;
+    if (mean > SP_SHORTEST && q->row_bytes >= 256) return q->row_bytes >= 512 ? SP_SUITS_JOIN : SP_SUITS_NOT;
     snprintf(why, n, "short rows, %.3g entries per row", mean);
     return SP_SUITS_FIRST;
 }
