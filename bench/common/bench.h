@@ -33,7 +33,7 @@ typedef struct settings {
     int threads, repeat, sweeps, mb;
     const char *csv, *commit, *only, *own, *dir, *json; /**< NULL: not given, except commit: $COMMIT or "" */
     double seconds;                                     /**< no case starts after this time; 0: no limit */
-    int device, no_peers, cliffs, scaling, verbose, help;
+    int device, no_peers, transposed, cliffs, scaling, verbose, help;
 } settings;
 
 /** Reads the command line. Options that are not given have the values of *defaults, except that there are

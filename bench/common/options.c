@@ -110,6 +110,7 @@ static const struct {
     {OF_CPU, {0, "own", "NAMES", "also these kernels, besides that of `auto`; or `all`", TEXT(own)}},
     {OF_GPU, {0, "own", "NAMES", "ours (default), all, auto, or kernels' names", TEXT(own)}},
     {OF_GPU | OF_MULTIGPU, {0, "no-peers", NULL, "run only our kernels", FLAG(no_peers, 1)}},
+    {OF_GPU, {0, "transposed", NULL, "also cuSPARSE's transposed operation on A^T", FLAG(transposed, 1)}},
     {OF_GPU, {0, "cliffs", NULL, "for each K also K + 1 and the next multiple of 8", FLAG(cliffs, 1)}},
     {OF_MULTIGPU, {0, "scaling", NULL, "one contender of ours, for bench/scaling.py", FLAG(scaling, 1)}},
     {OF_MULTIGPU, {'v', "verbose", NULL, "also run each available transport", FLAG(verbose, 1)}},

@@ -114,7 +114,14 @@ static void adjust_gpu(settings *s)
 /* ---- a case ---- */
 
 static int is_own(const contender *c) { return c->library->peer == &own_kernels_peer; }
-static int is_vector(const contender *c) { return strncmp(c->name, "cusparse_spmv", 13) == 0; }
+/** Kinds of contenders, from which fastest() selects. */
+typedef enum kind { OWN, SPMM, SPMV, TRANSPOSED } kind;
+
+static kind kind_of(const contender *c)
+{
+    if (is_own(c)) return OWN;
+    return gpu_is_transposed(c) ? TRANSPOSED : strncmp(c->name, "cusparse_spmv", 13) == 0 ? SPMV : SPMM;
+}
 
 /** Returns the bytes of a row of X. */
 static double row_bytes(const run *r) { return (double)(r->k * sp_value_size(r->matrix.precision)); }
@@ -155,15 +162,12 @@ static void write_rows(const run *r)
     if (r->csv) fflush(r->csv); /* keeps the results if the run is interrupted */
 }
 
-/** Returns the fastest of our contenders (own 1), or of the peer's by SpMM (vector 0) or SpMV (vector 1);
- *  NULL: none is right. */
-static const contender *fastest(const run *r, int own, int vector)
+/** Returns the fastest contender of a kind; NULL: none is right. */
+static const contender *fastest(const run *r, kind of)
 {
     const contender *best = NULL;
     for (const contender *c = r->contender; c < r->contender + r->contenders; c++)
-        if (c->ok && is_own(c) == own && is_vector(c) == vector &&
-            (!best || c->time.median < best->time.median))
-            best = c;
+        if (c->ok && kind_of(c) == of && (!best || c->time.median < best->time.median)) best = c;
     return best;
 }
 
@@ -213,10 +217,22 @@ static void report_cliff(const run *r)
     cliffs = cases = 0;
 }
 
+/** Prints the time of the peer's SpMV or transposed operation, and its ratios to ours. */
+static void print_further(const contender *c, double best, double chosen)
+{
+    if (!c) return;
+    printf("%87s", "");
+    print_contender(c, 19);
+    printf(" ");
+    print_ratio(over(ms(c), best));
+    print_ratio(over(ms(c), chosen));
+    printf("\n");
+}
+
 static void report_gpu(run *r)
 {
-    const contender *const own = fastest(r, 1, 0), *const spmv = fastest(r, 0, 1),
-                           *const spmm = fastest(r, 0, 0);
+    const contender *const own = fastest(r, OWN), *const spmv = fastest(r, SPMV),
+                           *const spmm = fastest(r, SPMM);
     const double best = ms(own), chosen = ms(automatic(r)), theirs = ms(spmm), vector = ms(spmv);
     const double any = theirs > 0 && (theirs < vector || !spmv) ? theirs : vector;
     write_rows(r);
@@ -234,14 +250,8 @@ static void report_gpu(run *r)
     print_ratio(own ? gpu_dram_seconds(r, copy) / own->time.median : 0);
     print_ratio(own ? gather_share(r, own) : 0);
     printf("\n");
-    if (spmv) {
-        printf("%87s", "");
-        print_contender(spmv, 19);
-        printf(" ");
-        print_ratio(over(vector, best));
-        print_ratio(over(vector, chosen));
-        printf("\n");
-    }
+    print_further(spmv, best, chosen);
+    print_further(fastest(r, TRANSPOSED), best, chosen);
     fflush(stdout);
     double *const value = result_add(r)->value;
     value[PEER_BEST] = over(theirs, best);

@@ -29,6 +29,9 @@ void gpu_choose(run *r);
 /** The features of the matrix of the run. */
 const sp_features *gpu_features(void);
 
+/** Returns 1 for cuSPARSE's transposed operation, on A^T. */
+int gpu_is_transposed(const contender *c);
+
 /** Returns the seconds of a product's least traffic at `copy` bytes per second. */
 double gpu_dram_seconds(const run *r, double copy);
 

@@ -127,6 +127,8 @@ static spmm_status plan_kernel(const run *r, char *name, size_t n)
     return SPMM_OK;
 }
 
+int gpu_is_transposed(const contender *c) { return strncmp(c->name, "cusparse_transposed", 19) == 0; }
+
 void gpu_choose(run *r)
 {
     char chosen[64];
@@ -134,7 +136,8 @@ void gpu_choose(run *r)
     for (contender *c = r->contender; c < r->contender + r->contenders; c++) {
         const int own = c->library->peer == &own_kernels_peer;
         c->is_auto = own && strcmp(c->name, chosen) == 0;
-        c->skip = own ? !c->is_auto && !is_wanted(&r->settings, c->name) : r->settings.cliffs;
+        c->skip = own ? !c->is_auto && !is_wanted(&r->settings, c->name)
+                      : r->settings.cliffs || (gpu_is_transposed(c) && !r->settings.transposed);
     }
 }
 

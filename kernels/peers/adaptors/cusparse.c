@@ -1,5 +1,6 @@
-/* Kernels of cuSPARSE, called by its generic interface: SpMM on CSR, and on blocks if A consists of them; for
- * one column SpMV on CSR, sliced ELLPACK and blocks, and SpMVOp on CSR. Row starts have 32 bits: cuSPARSE
+/* Kernels of cuSPARSE, called by its generic interface: SpMM on CSR, on the CSR of A^T with the transposed
+ * operation, and on blocks if A consists of them; for one column SpMV on CSR, sliced ELLPACK and blocks, and
+ * SpMVOp on CSR. Row starts have 32 bits: cuSPARSE
  * requires the same size as for column indices. */
 #define CUSPARSE_ENABLE_EXPERIMENTAL_API /* declares SpMVOp */
 #include <cusparse.h>
@@ -19,7 +20,7 @@ enum { BLOCK_MOST = 8, SLICE = 32 /* rows of a slice of sliced ELLPACK */ };
 /* maximum ratio of the stored entries, padding included, to the entries of the matrix */
 static const double SLICES_LIMIT = 3.0, BLOCKS_LIMIT = 1.5;
 
-typedef enum storage { IN_CSR, IN_SLICES, IN_BLOCKS, STORAGES } storage;
+typedef enum storage { IN_CSR, IN_TRANSPOSE, IN_SLICES, IN_BLOCKS, STORAGES } storage;
 typedef enum routine { SPMM, SPMV, SPMVOP } routine;
 
 typedef struct form {
@@ -39,6 +40,8 @@ static const form forms[] = {
     FORM("cusparse_csr_alg1", PEER_ROW, "SpMM CSR_ALG1", SPMM, IN_CSR, CUSPARSE_SPMM_CSR_ALG1),
     FORM("cusparse_csr_alg2", PEER_ROW, "SpMM CSR_ALG2", SPMM, IN_CSR, CUSPARSE_SPMM_CSR_ALG2),
     FORM("cusparse_csr_alg3", PEER_ROW, "SpMM CSR_ALG3", SPMM, IN_CSR, CUSPARSE_SPMM_CSR_ALG3),
+    FORM("cusparse_transposed_alg1", PEER_ROW, "SpMM^T CSR_ALG1", SPMM, IN_TRANSPOSE, CUSPARSE_SPMM_CSR_ALG1),
+    FORM("cusparse_transposed_alg2", PEER_ROW, "SpMM^T CSR_ALG2", SPMM, IN_TRANSPOSE, CUSPARSE_SPMM_CSR_ALG2),
 #if IS_RECENT
     FORM("cusparse_bsr", PEER_ROW, "SpMM BSR_ALG1", SPMM, IN_BLOCKS, CUSPARSE_SPMM_BSR_ALG1),
     FORM("cusparse_bsr", PEER_COLUMN, "SpMM BSR_ALG1", SPMM, IN_BLOCKS, CUSPARSE_SPMM_BSR_ALG1),
@@ -47,6 +50,10 @@ static const form forms[] = {
     FORM("cusparse_csr_alg1", PEER_COLUMN, "SpMM CSR_ALG1", SPMM, IN_CSR, CUSPARSE_SPMM_CSR_ALG1),
     FORM("cusparse_csr_alg2", PEER_COLUMN, "SpMM CSR_ALG2", SPMM, IN_CSR, CUSPARSE_SPMM_CSR_ALG2),
     FORM("cusparse_csr_alg3", PEER_COLUMN, "SpMM CSR_ALG3", SPMM, IN_CSR, CUSPARSE_SPMM_CSR_ALG3),
+    FORM("cusparse_transposed_alg1", PEER_COLUMN, "SpMM^T CSR_ALG1", SPMM, IN_TRANSPOSE,
+         CUSPARSE_SPMM_CSR_ALG1),
+    FORM("cusparse_transposed_alg2", PEER_COLUMN, "SpMM^T CSR_ALG2", SPMM, IN_TRANSPOSE,
+         CUSPARSE_SPMM_CSR_ALG2),
     FORM("cusparse_spmv_csr_alg1", PEER_COLUMN, "SpMV CSR_ALG1", SPMV, IN_CSR, CUSPARSE_SPMV_CSR_ALG1),
     FORM("cusparse_spmv_csr_alg2", PEER_COLUMN, "SpMV CSR_ALG2", SPMV, IN_CSR, CUSPARSE_SPMV_CSR_ALG2),
     FORM("cusparse_spmv_sell", PEER_COLUMN, "SpMV SELL_ALG1", SPMV, IN_SLICES, CUSPARSE_SPMV_SELL_ALG1),
@@ -142,6 +149,26 @@ static void copy_value(const peer_matrix *a, int64_t from, void *val, int64_t to
 {
     const size_t size = value_bytes(a);
     memcpy((char *)val + (size_t)to * size, (const char *)a->val + (size_t)from * size, size);
+}
+
+/** Makes the CSR of A^T, whose columns increase within a row. */
+static const char *make_transpose(const peer_matrix *a, arrays *p)
+{
+    p->groups = a->cols;
+    p->stored = a->nnz;
+    p->start = calloc((size_t)a->cols + 2, sizeof *p->start);
+    if (!p->start) return "no memory for the transpose";
+    TRY_LINE(room(a, p));
+    int32_t *const next = p->start + 1; /* next[c]: first the start of row c, then of row c + 1 */
+    for (int64_t e = 0; e < a->nnz; e++) next[a->col[e] + 1]++;
+    for (int64_t c = 1; c <= a->cols; c++) next[c] += next[c - 1];
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t e = a->row_start[i]; e < a->row_start[i + 1]; e++) {
+            const int64_t to = next[a->col[e]]++;
+            p->col[to] = (int32_t)i;
+            copy_value(a, e, p->val, to);
+        }
+    return NULL;
 }
 
 /** Makes sliced ELLPACK without reordering rows. Each slice is stored column by column and padded with column
@@ -271,7 +298,9 @@ static const char *cusparse_convert(const peer_matrix *a, storage s, arrays *gpu
                         (void *)a->gpu_val};
         return NULL;
     }
-    const char *line = s == IN_SLICES ? make_slices(a, &host) : make_blocks(a, &host);
+    const char *line = s == IN_TRANSPOSE ? make_transpose(a, &host)
+                       : s == IN_SLICES  ? make_slices(a, &host)
+                                         : make_blocks(a, &host);
     if (!line) line = upload(a, &host, gpu);
     free(host.start);
     free(host.col);
@@ -319,6 +348,9 @@ static const char *describe_a(cusparse_product *q)
     if (q->form->storage == IN_SLICES)
         CUSPARSE(cusparseCreateSlicedEll(&q->a, a->rows, a->cols, a->nnz, p->stored, SLICE, p->start, p->col,
                                          p->val, i32, i32, zero, type));
+    else if (q->form->storage == IN_TRANSPOSE)
+        CUSPARSE(cusparseCreateCsr(&q->a, a->cols, a->rows, a->nnz, p->start, p->col, p->val, i32, i32, zero,
+                                   type));
     else if (q->form->storage == IN_CSR)
         CUSPARSE(cusparseCreateCsr(&q->a, a->rows, a->cols, a->nnz, p->start, p->col, p->val, i32, i32, zero,
                                    type));
@@ -395,6 +427,11 @@ static const char *analyze_vectors(cusparse_product *q, int at_begin)
     return NULL;
 }
 
+static cusparseOperation_t operation(const cusparse_product *q)
+{
+    return q->form->storage == IN_TRANSPOSE ? CUSPARSE_OPERATION_TRANSPOSE : as_is;
+}
+
 static const char *analyze_matrices(cusparse_product *q, int at_begin)
 {
     size_t bytes = 0;
@@ -405,11 +442,11 @@ static const char *analyze_matrices(cusparse_product *q, int at_begin)
     const cusparseSpMMAlg_t algorithm = (cusparseSpMMAlg_t)q->form->algorithm;
     CUSPARSE(cusparseCreateDnMat(&q->x, a->cols, q->p.k, q->p.ldx, (void *)q->p.x, type, order));
     CUSPARSE(cusparseCreateDnMat(&q->y, a->rows, q->p.k, q->p.ldy, q->p.y, type, order));
-    CUSPARSE(
-        cusparseSpMM_bufferSize(handle, as_is, as_is, one, q->a, q->x, zero, q->y, type, algorithm, &bytes));
+    CUSPARSE(cusparseSpMM_bufferSize(handle, operation(q), as_is, one, q->a, q->x, zero, q->y, type,
+                                     algorithm, &bytes));
     TRY_LINE(reserve(q, bytes, at_begin));
-    const cusparseStatus_t status = cusparseSpMM_preprocess(handle, as_is, as_is, one, q->a, q->x, zero, q->y,
-                                                            type, algorithm, q->workspace);
+    const cusparseStatus_t status = cusparseSpMM_preprocess(handle, operation(q), as_is, one, q->a, q->x,
+                                                            zero, q->y, type, algorithm, q->workspace);
     /* preprocessing is optional, and not supported for every algorithm */
     return status == CUSPARSE_STATUS_NOT_SUPPORTED ? NULL : checked(status, "cusparseSpMM_preprocess");
 }
@@ -491,7 +528,7 @@ static const char *cusparse_run(void *of)
         CUSPARSE(cusparseSpMV(handle, as_is, one, q->a, q->vx, zero, q->vy, type,
                               (cusparseSpMVAlg_t)q->form->algorithm, q->workspace));
     else
-        CUSPARSE(cusparseSpMM(handle, as_is, as_is, one, q->a, q->x, zero, q->y, type,
+        CUSPARSE(cusparseSpMM(handle, operation(q), as_is, one, q->a, q->x, zero, q->y, type,
                               (cusparseSpMMAlg_t)q->form->algorithm, q->workspace));
     return NULL;
 }
