@@ -62,16 +62,17 @@ template <rows_source F, bool deep, int L, int N>
 constexpr bool can_run = F == FROM_CSR && !deep && (L >= 8 || N > 1);
 
 /** How many loads of X are in flight. DEEP: more than with FLAT, for small matrices, in which the latency of
- *  a few warps takes longer than the memory traffic. OF_PARTS: for sections of a part of a tile, with FLAT. */
+ *  a few warps takes longer than the memory traffic. OF_PARTS: for sections of a part of a tile, in kernels
+ *  that are FLAT. */
 enum depths { FLAT, DEEP, OF_PARTS };
 
 /** Tuning parameters of rows_kernel() for L lanes per row and N vectors per lane: `group`: number of entries
  *  whose loads of X (N per entry) are in flight together. `chunk`: number of entries that a sub-warp loads at
- *  a time; `per_lane`: how many of them each lane loads. `at_once`: whether the loads of X of a full chunk are
- *  in flight together. `blocks`: number of blocks that must fit on a
- *  multiprocessor, which tells the compiler how many registers it may use. Without this number the compiler
- *  saves registers by starting the sums of a group before the last loads of the group, and the code for long
- *  rows uses more registers than the rest needs. */
+ *  a time; `per_lane`: how many of them each lane loads. `at_once`: whether the loads of X of a full chunk
+ *  are in flight together. `blocks`: number of blocks that must fit on a multiprocessor, which tells the
+ *  compiler how many registers it may use. Without this number the compiler saves registers by starting the
+ *  sums of a group before the last loads of the group, and the code for long rows uses more registers than
+ *  the rest needs. */
 template <int L, int N, int depth> struct shape {
     static constexpr int group = depth != FLAT && L > 1 ? 8 : 4;
     static constexpr int chunk = L == 1 ? 4 : L <= 4 || depth == OF_PARTS ? 8 : L == 8 ? 16 : L;
@@ -574,8 +575,8 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
  *  Otherwise it covers all columns. blockIdx.y is the number of the tile. It varies slowest, so that while a
  *  tile runs, only its columns of X compete for the L2 cache. This saves more time than reading A again for
  *  each tile costs. Each lane has two vectors if there are more than 8 vectors (in a deep kernel with 16-byte
- *  vectors, more than 16): with one per lane, a warp has fewer bytes of X in flight. With the shortest rows, it
- *  has two if there are more than 4. */
+ *  vectors, more than 16): with one per lane, a warp has fewer bytes of X in flight. With the shortest rows,
+ *  it has two if there are more than 4. */
 template <rows_source F, bool deep, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
 {
     constexpr int tile = WARP * V;
