@@ -114,6 +114,7 @@ static void adjust_gpu(settings *s)
 /* ---- a case ---- */
 
 static int is_own(const contender *c) { return c->library->peer == &own_kernels_peer; }
+
 /** Kinds of contenders, from which fastest() selects. */
 typedef enum kind { OWN, SPMM, SPMV, TRANSPOSED } kind;
 

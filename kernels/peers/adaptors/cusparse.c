@@ -1,7 +1,6 @@
 /* Kernels of cuSPARSE, called by its generic interface: SpMM on CSR, on the CSR of A^T with the transposed
  * operation, and on blocks if A consists of them; for one column SpMV on CSR, sliced ELLPACK and blocks, and
- * SpMVOp on CSR. Row starts have 32 bits: cuSPARSE
- * requires the same size as for column indices. */
+ * SpMVOp on CSR. Row starts have 32 bits: cuSPARSE requires the same size as for column indices. */
 #define CUSPARSE_ENABLE_EXPERIMENTAL_API /* declares SpMVOp */
 #include <cusparse.h>
 #include <omp.h>
