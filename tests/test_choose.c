@@ -214,8 +214,8 @@ static void test_choice_on_gpus(void)
             }
     }
     TEST(
-        "csr_rows is the first for short rows: of any lengths if very short, of even ones if a row of X is, too; "
-        "if that is long, it joins three others") {
+        "csr_rows comes first for very short rows, and for short rows of even lengths with short rows of X; with "
+        "long rows of X it joins three others") {
         struct {
             double length, variation;
             int64_t k;

@@ -98,7 +98,8 @@ template <int values, typename T> __device__ inline const stored<values, T> *val
 
 /** Number of chunks in a block's shared memory: one per sub-warp, and in deep kernels twice as many if
  *  sub-warps of PART_VECTORS lanes need them. */
-template <bool deep, int L> constexpr int stages = L == 1 ? 1 : BLOCK / L *(deep &&L > PART_VECTORS ? 2 : 1);
+template <bool deep, int L>
+constexpr int stages = L == 1 ? 1 : (!deep || L <= PART_VECTORS ? 1 : 2) * BLOCK / L;
 
 /** A chunk of C entries in shared memory, from which all lanes of the sub-warp read it. */
 template <typename T, int C> struct alignas(16) staged_chunk {

@@ -7,8 +7,8 @@
 
 /** For runs of short rows where a row of X has 128 bytes or more. It takes 0.5 to 0.9 of the time of the next
  *  kernel with up to 3 entries per row and, below 256 bytes, with up to 8 in rows of similar lengths
- *  (bench/records/2026-11-29-short-rows-H200.csv). From 512 bytes on, it takes 0.8 to 1.2 times as long with
- *  these. */
+ *  (bench/records/2026-11-29-short-rows-H200.csv). For rows of similar lengths and 512 bytes or more, it
+ *  takes 0.8 to 1.2 of the time of the next kernel. */
 SP_SUITS(csr_rows)
 {
     const double UNEVEN = 0.5, mean = sp_trait_of(q->f, SP_MEAN, q->k, q->precision);

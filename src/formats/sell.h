@@ -95,8 +95,7 @@ int sp_has_long_rows(const spmm_csr *a, int threads);
 /* ---- the same lists and arrays, bit for bit, created on the GPU from a CSR matrix in GPU memory ---- */
 
 /** Lists the short rows and the sections of a CSR matrix. If `given` is NULL and `window` is SP_WINDOW_ALL,
- *  the lists are equal to those of sp_short_rows_create() and of sp_sections_create(). Local; complete on
- *  return.
+ *  sp_short_rows_create() and sp_sections_create() make the same lists. Local; complete on return.
  *
  *  \param [in]  a      SPMM_CSR in GPU memory
  *  \param [in]  k      number of columns of X in later products, for sp_short_row_limit()

@@ -44,8 +44,9 @@ static void choose_append(choice *c, const sp_kernel *kernel, sp_suitability lea
     c->list[c->count++] = kernel;
 }
 
-/** Appends kernels by their conditions, as choose_append() does, until the list has `most` kernels. A kernel
- *  that a tree lists, too, is appended only to a trial that it is to join. \return how many were appended */
+/** Appends kernels by their conditions, as choose_append() does, until the list has `most` kernels. If a
+ *  tree lists a kernel, too, the kernel is appended only if it joins the trial. \return how many were
+ *  appended */
 static int append_by_rule(choice *c, sp_suitability least, int most)
 {
     const int before = c->count;
