@@ -408,6 +408,24 @@ spmm_status spmm_apply_end(spmm_plan *plan);
 spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                                   spmm_multivector *y);
 
+/** The matrix with which spmm_apply_complex() multiplies. */
+typedef enum spmm_operation {
+    SPMM_NO_TRANSPOSE = 0,       /**< A */
+    SPMM_TRANSPOSE = 1,          /**< A^T */
+    SPMM_CONJUGATE_TRANSPOSE = 2 /**< A^H, the complex conjugate of A^T; of a real matrix, A^T */
+} spmm_operation;
+
+/** Computes Y := alpha op(A) X + beta Y with complex factors, as spmm_apply() does with A, and
+ *  spmm_apply_transposed() with A^T and A^H. (Those functions, too, multiply complex matrices and multivectors,
+ *  by real factors.) Collective as they are; op is the same on every rank.
+ *  \param [in,out] plan  reusable
+ *  \param [in]     alpha, beta  as for spmm_apply(); real if the matrix is
+ *  \param [in]     x, y  as for spmm_apply() or spmm_apply_transposed(), of the type of the matrix
+ *  \return as for these functions, and SPMM_ERR_USAGE if a factor has an imaginary part and the matrix is real;
+ *          the other ranks then compute their rows */
+spmm_status spmm_apply_complex(spmm_plan *plan, spmm_operation op, spmm_complex alpha,
+                               const spmm_multivector *x, spmm_complex beta, spmm_multivector *y);
+
 /** Takes over new values of A: the plan computes with the current values in the array csr.as of its block.
  *  (After spmm_block_destroy() the program has no such array; spmm_plan_update_rows() takes another one.)
  *  The pattern, that is csr.irp and csr.ja, must be unchanged. Some kernels read the block in place; others

@@ -44,7 +44,14 @@ typedef enum spmm_status {
 } spmm_status;
 /* clang-format on */
 
-typedef enum spmm_precision { SPMM_F64 = 0, SPMM_F32 = 1 } spmm_precision;
+/** Types of the values of matrices and multivectors. A value of SPMM_C128 is two f64, the real and the
+ *  imaginary part (double complex in C, complex128 in NumPy); a value of SPMM_C64 is two f32. */
+typedef enum spmm_precision { SPMM_F64 = 0, SPMM_F32 = 1, SPMM_C128 = 2, SPMM_C64 = 3 } spmm_precision;
+
+/** A complex factor, `double complex` of C11. C++ compilers and nvcc take this spelling; std::complex<double>
+ *  has the same memory layout. */
+__extension__ typedef double _Complex spmm_complex;
+
 typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
 
 /** All storage formats, numbered from 1. Each has a name, the suffix of the object sp_format_* that

@@ -44,6 +44,7 @@ typedef struct sp_launch {
     const sp_thread_ranges *ranges; /**< row ranges of the OpenMP threads; NULL on a GPU */
     void *state;                    /**< the state from the kernel's prepare(); NULL if it has no prepare() */
     sp_shape shape;
+    int conjugate; /**< 1: y := conj(a) x; only for kernels that multiply complex values */
     const spmm_multivector *x;
     spmm_multivector *y;
     void *stream; /**< the cudaStream_t to launch in; NULL on the CPU */
@@ -111,7 +112,10 @@ typedef sp_suitability sp_suits(const sp_question *q, char *why, size_t n);
 typedef enum sp_auto { SP_AUTO_NO, SP_AUTO_TREE, SP_AUTO_RULE, SP_AUTO_BOTH } sp_auto;
 
 /** Sets of types of values, a bit for each value of spmm_precision. */
-enum { SP_TYPES_REAL = 1 << SPMM_F64 | 1 << SPMM_F32 };
+enum {
+    SP_TYPES_REAL = 1 << SPMM_F64 | 1 << SPMM_F32,
+    SP_TYPES_ALL = SP_TYPES_REAL | 1 << SPMM_C128 | 1 << SPMM_C64
+};
 
 /** An entry of the registry of kernels. */
 typedef struct sp_kernel {

@@ -38,7 +38,7 @@ void sp_baseline_transpose(const sp_launch *l)
     const int threads = l->ranges->threads;
 #pragma omp parallel for collapse(2) schedule(static) num_threads(threads)
     for (int64_t j = 0; j < k; j++)
-        for (int64_t i = 0; i < rows; i++) SP_BY_TYPE(l->a->precision, TRANSPOSE);
+        for (int64_t i = 0; i < rows; i++) SP_BY_REAL(l->a->precision, TRANSPOSE);
 }
 
 void sp_baseline_release(void *state) { sp_free(state); }

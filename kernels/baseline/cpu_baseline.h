@@ -48,13 +48,13 @@ static inline float sp_baseline_fma_f32(float a, float x, float sum) { return fm
     PRODUCT(__attribute__((target("avx2,fma"))), double, f64, product_fma_f64) \
     PRODUCT(__attribute__((target("avx2,fma"))), float, f32, product_fma_f32)
 #define SP_BASELINE_PRODUCT(a)                                            \
-    (sp_cpu_isa() == SP_ISA_GENERIC ? SP_OF_TYPE(product, (a)->precision) \
-                                    : SP_OF_TYPE(product_fma, (a)->precision))
+    (sp_cpu_isa() == SP_ISA_GENERIC ? SP_OF_REAL(product, (a)->precision) \
+                                    : SP_OF_REAL(product_fma, (a)->precision))
 #else
 #define SP_BASELINE_PRODUCTS(PRODUCT)   \
     PRODUCT(, double, f64, product_f64) \
     PRODUCT(, float, f32, product_f32)
-#define SP_BASELINE_PRODUCT(a) SP_OF_TYPE(product, (a)->precision)
+#define SP_BASELINE_PRODUCT(a) SP_OF_REAL(product, (a)->precision)
 #endif
 
 #endif

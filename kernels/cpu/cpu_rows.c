@@ -248,7 +248,7 @@ static int gains_by_narrow(const sp_rows *s, const sp_matrix *a, int threads)
 static void narrow(const sp_setup *setup, sp_rows *s)
 {
     const sp_matrix *const a = setup->a;
-    if (!sp_rounds(a->precision, SPMM_F32) || a->nnz == 0 || s->common || s->narrow || s->wide ||
+    if (a->precision != SPMM_F64 || a->nnz == 0 || s->common || s->narrow || s->wide ||
         !gains_by_narrow(s, a, setup->threads))
         return;
     const int64_t count = s->end[a->rows - 1];
@@ -475,6 +475,7 @@ static void run_range(const product *p, int64_t first, int64_t last)
                       .last_entry = s->end[last - 1] - 1,
                       .fetched = s->fetch ? s->begin[first] : -1,
                       .newly = s->newly,
+                      .conjugate = p->l->conjugate,
                       .stream = p->stream};
         run_blocks(p, n, p->v.blocks - n < MOST_BLOCKS ? p->v.blocks - n : MOST_BLOCKS, &b, first, last);
     }
@@ -511,6 +512,7 @@ static void run_parts(const product *p, int64_t first, int64_t last)
                   .val = s->val,
                   .common = s->common,
                   .narrow = s->narrow,
+                  .conjugate = p->l->conjugate,
                   .ldx = p->l->x->ld,
                   .ldy = s->partial_ld,
                   .prefetch = s->prefetch,

@@ -8,23 +8,25 @@ extern "C" {
 #include "base/value_type.h"
 }
 
-/** Returns f(T()), where T is the C type of values of type p. */
+/** Returns f(T()), where T is the C type of values of type p, a real type. */
 template <typename F> auto with_type(spmm_precision p, F f)
 {
 #define CASE(f, word, id, T, ...) \
     case id: return f(T());
     switch (p) {
-        SP_VALUE_TYPES(CASE, f)
+        SP_REAL_TYPES(CASE, f)
+    default: break;
     }
 #undef CASE
     __builtin_unreachable();
 }
 
-/** Returns the one of `all` for values of type p; they have the same type and the order of value_type.def. */
+/** Returns the one of `all` for values of type p, a real type; they have the same type and the
+ *  order of value_type.def. */
 template <auto... all> auto of_type(spmm_precision p)
 {
     constexpr std::common_type_t<decltype(all)...> list[] = {all...};
-    static_assert(sizeof...(all) == SP_TYPES, "one for each type");
+    static_assert(sizeof...(all) == SP_REALS, "one for each type");
     return list[p];
 }
 

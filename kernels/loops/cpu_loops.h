@@ -69,6 +69,7 @@ typedef struct sp_block {
     int64_t fetched;    /**< col and val are prefetched up to this position; -1: A is not prefetched */
     int tail;           /**< number of columns in the last vector of a row, if that vector is masked */
     int newly;          /**< 1: loops for SP_RUN_BLOCK2 and _BLOCK3 call sp_find_newly_touched() */
+    int conjugate;      /**< 1: the loops for complex values multiply by the conjugates of the values of A */
     int stream;         /**< 1: write Y by streaming stores; the rows of Y are aligned for them */
 } sp_block;
 
@@ -124,13 +125,12 @@ SP_INLINE static void sp_fetch_row(const void *x, int64_t offset, int bytes)
  *  \param [in] columns  1: prefetch values and column indices; 0: prefetch only values */
 SP_INLINE static void sp_fetch_entries(sp_block *b, const void *values, int64_t end, int size, int columns)
 {
-    enum { STEP = 16 }; /* entries per step: one cache line of column indices, and one or two of values */
+    enum { STEP = 16 }; /* entries per step: one cache line of column indices, and one to four of values */
     const int64_t stop = end + SP_FETCH_ENTRIES;
     if (!size && !columns && b->fetched < stop) b->fetched = stop;
     for (; b->fetched < stop; b->fetched += STEP) {
         const uintptr_t val = (uintptr_t)values + (uintptr_t)(b->fetched * size);
-        if (size) __builtin_prefetch((const void *)val);
-        if (size > 4) __builtin_prefetch((const void *)(val + 64));
+        for (int at = 0; at < STEP * size; at += 64) __builtin_prefetch((const void *)(val + (uintptr_t)at));
         if (columns) __builtin_prefetch(b->col + b->fetched);
     }
 }

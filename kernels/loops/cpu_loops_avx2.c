@@ -42,6 +42,11 @@ static const sp_width widths[] = {
     {SPMM_F32, 1, 1, loops_f32_4, sp_loops_equal_f32_4, NULL},
     {SPMM_F32, 4, 1, loops_f32_16, sp_loops_equal_f32_16, NULL},
     {SPMM_F32, 8, 8, sp_loops_avx2_f32_32, sp_loops_equal_f32_32, NULL},
+    {SPMM_C128, 1, 1, sp_loops_c128_16, NULL, NULL},
+    {SPMM_C128, 2, 8, sp_loops_c128_32, NULL, NULL},
+    {SPMM_C64, 1, 1, sp_loops_c64_8, NULL, NULL},
+    {SPMM_C64, 2, 1, sp_loops_c64_16, NULL, NULL},
+    {SPMM_C64, 4, 8, sp_loops_c64_32, NULL, NULL},
 };
 
 const sp_width *sp_widths_avx2(int *count)

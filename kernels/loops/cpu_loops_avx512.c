@@ -23,6 +23,8 @@ static const sp_width widths[] = {
     {SPMM_F64, 8, 16, sp_loops_avx512_f64_64, sp_loops_equal_f64_64, sp_loops_narrow_64},
     {SPMM_F32, 8, 8, sp_loops_avx512_f32_32, sp_loops_equal_f32_32, NULL},
     {SPMM_F32, 16, 16, sp_loops_avx512_f32_64, sp_loops_equal_f32_64, NULL},
+    {SPMM_C128, 4, 8, sp_loops_c128_64, NULL, NULL},
+    {SPMM_C64, 8, 8, sp_loops_c64_64, NULL, NULL},
 };
 
 const sp_width *sp_widths_avx512(int *count)

@@ -45,10 +45,11 @@ sp_loop sp_choose_short(sp_isa isa, spmm_precision precision, int64_t n, const s
                       {f64_equal_1, f64_equal_2, f64_equal_3, f64_equal_4},
                       {narrow_1, narrow_2, narrow_3, narrow_4}},
         [SPMM_F32] = {{f32_1, f32_2, f32_3, f32_4}, {f32_equal_1, f32_equal_2, f32_equal_3, f32_equal_4}}};
-    return isa == SP_ISA_GENERIC || n < 1 || n > 4 ? NULL
-                                                   : loops[precision][b->common   ? 1
-                                                                      : b->narrow ? 2
-                                                                                  : 0][n - 1];
+    return isa == SP_ISA_GENERIC || n < 1 || n > 4 || sp_is_complex(precision)
+               ? NULL
+               : loops[precision][b->common   ? 1
+                                  : b->narrow ? 2
+                                              : 0][n - 1];
 }
 #else
 sp_loop sp_choose_short(sp_isa isa, spmm_precision precision, int64_t n, const sp_block *b)

@@ -17,6 +17,9 @@
  *   NARROW_VALUES                     optional: defined in loops for f64 on x86 that read the values from
  *                                     b->narrow, in f32; then SPREAD_NARROW(p) must be defined: a vector with
  *                                     the value at p, widened, in all lanes
+ *   COMPLEX                           optional: defined in loops for complex values, with REAL, the type of
+ *                                     their parts; LANES counts complex elements. On x86 SWAP(v) exchanges
+ *                                     the parts of each element of a vector
  *   TABLE                             optional: declares the table of the loops, if other files refer to it;
  *                                     the default is a static table with the name NAME(loops)
  * and undefines all of them except BIT_MASKS at its end. If INTRINSIC is not defined, a vector is one VALUE.
@@ -30,20 +33,62 @@
 #define VECTORS 1
 #endif
 
+#ifdef COMPLEX
+/* A value of A is spread over two vectors: its real part; and its imaginary part, negated in the lanes of real
+ * parts, or in the others if the products are with the conjugate of A. */
+#ifdef INTRINSIC
+#define COEFFICIENT NAME(coefficient)
+typedef struct NAME(coefficient) {
+    VECTOR re, im;
+} NAME(coefficient);
+#define REALS(p) ((const REAL *)(const void *)(p))
+#define SPREAD_VALUE(p)                  \
+    ((COEFFICIENT){                      \
+        INTRINSIC(set1)(__real__(*(p))), \
+        INTRINSIC(mul)(INTRINSIC(set1)(__imag__(*(p))), INTRINSIC(loadu)(NAME(signs) + b->conjugate))})
+#define FMA(a, x, c) INTRINSIC(fmadd)((a).im, SWAP(x), INTRINSIC(fmadd)((a).re, x, c))
+static const REAL NAME(signs)[2 * LANES + 1] = {
+    [0] = -1,        [1] = 1,
+#if LANES > 1
+    [2] = -1,        [3] = 1,
+#endif
+#if LANES > 2
+    [4] = -1,        [5] = 1, [6] = -1,  [7] = 1,
+#endif
+#if LANES > 4
+    [8] = -1,        [9] = 1, [10] = -1, [11] = 1, [12] = -1, [13] = 1, [14] = -1, [15] = 1,
+#endif
+    [2 * LANES] = -1};
+#define MINUS_ZERO INTRINSIC(set1)((REAL)-0.0)
+#else
+#define SPREAD_VALUE(p) (b->conjugate ? SP_CONJUGATE(*(p)) : *(p))
+#define MINUS_ZERO __builtin_complex((REAL)-0.0, (REAL)-0.0)
+#endif
+#else
+#define REAL VALUE
+#define REALS(p) (p)
+#define MINUS_ZERO SPREAD((VALUE)-0.0)
+#endif
+#ifndef COEFFICIENT
+#define COEFFICIENT VECTOR
+#endif
+
 #ifdef INTRINSIC
 #define ZERO INTRINSIC(setzero)()
 #define SPREAD(a) INTRINSIC(set1)(a)
-#define LOAD(p) INTRINSIC(loadu)(p)
-#define STORE(p, v) INTRINSIC(storeu)(p, v)
-#define STREAM(p, v) INTRINSIC(stream)(p, v)
+#define LOAD(p) INTRINSIC(loadu)(REALS(p))
+#define STORE(p, v) INTRINSIC(storeu)((REAL *)(void *)(p), v)
+#define STREAM(p, v) INTRINSIC(stream)((REAL *)(void *)(p), v)
+#ifndef FMA
 #define FMA(a, x, c) INTRINSIC(fmadd)(a, x, c)
+#endif
 #define ADD(a, b) INTRINSIC(add)(a, b)
 #ifdef BIT_MASKS
-#define LOAD_MASKED(p, mask) INTRINSIC(maskz_loadu)(mask, p)
-#define STORE_MASKED(p, mask, v) INTRINSIC(mask_storeu)(p, mask, v)
+#define LOAD_MASKED(p, mask) INTRINSIC(maskz_loadu)(mask, REALS(p))
+#define STORE_MASKED(p, mask, v) INTRINSIC(mask_storeu)((REAL *)(void *)(p), mask, v)
 #else
-#define LOAD_MASKED(p, mask) INTRINSIC(maskload)(p, mask)
-#define STORE_MASKED(p, mask, v) INTRINSIC(maskstore)(p, mask, v)
+#define LOAD_MASKED(p, mask) INTRINSIC(maskload)(REALS(p), mask)
+#define STORE_MASKED(p, mask, v) INTRINSIC(maskstore)((REAL *)(void *)(p), mask, v)
 #endif
 #else
 #define VECTOR VALUE
@@ -81,7 +126,9 @@
 #define VALUES_AT(p, e) ((p) + (e))
 #define VALUES(b, e) ((const VALUE *)(b)->val + (e))
 #define VALUE_BYTES (int)sizeof(VALUE)
+#ifndef SPREAD_VALUE
 #define SPREAD_VALUE(p) SPREAD(*(p))
+#endif
 #endif
 
 /** A group of rows of A that are computed together: row i and the rows after it. */
@@ -110,7 +157,7 @@ TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VEC
     if (masked) STORE_MASKED(y + (vectors - 1) * LANES, mask, sum[vectors - 1]);
 }
 
-#if LANES == 1
+#if LANES == 1 && !defined(COMPLEX)
 /** Adds the products of two entries of A with one column of X to the chain `sum`, and returns it. The number
  *  of loads limits the speed, so one load reads both column indices. */
 TARGET SP_INLINE static VALUE NAME(add_two)(const VALUE sum, const STORED *val, const int32_t *col,
@@ -144,11 +191,12 @@ TARGET SP_INLINE static void NAME(chains)(const sp_block *b, const NAME(group) g
 {
     const int bytes = vectors * LANES * (int)sizeof(VALUE);
     const MASK mask = MASK_OF(b->tail);
-    VECTOR a[SP_TOGETHER], x[VECTORS];
+    COEFFICIENT a[SP_TOGETHER];
+    VECTOR x[VECTORS];
     (void)mask;
     SP_UNROLL for (int r = 0; r < rows; r++) SP_UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = ZERO;
     int64_t e = from;
-#if LANES == 1
+#if LANES == 1 && !defined(COMPLEX)
     for (; vectors == 1 && rows == SP_TOGETHER && lists == rows && e + 1 < to; e += 2)
         SP_UNROLL for (int r = 0; r < rows; r++) sum[r][0] = NAME(add_two)(
             sum[r][0], VALUES_AT(g.val, r * g.stride + e), g.col + r * g.stride + e, g.x, ldx);
@@ -193,7 +241,7 @@ TARGET SP_INLINE static void NAME(add_up)(VECTOR (*part)[VECTORS], VECTOR (*tota
     SP_UNROLL for (int r = 0; r < rows; r++) SP_UNROLL for (int v = 0; v < vectors; v++)
     {
         total[r][v] = ADD(total[r][v], part[r][v]);
-        part[r][v] = SPREAD((VALUE)-0.0);
+        part[r][v] = MINUS_ZERO;
     }
 }
 
@@ -208,7 +256,7 @@ TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, c
         sum[SP_TOGETHER][VECTORS];
     const int together = rows == 1 && vectors <= SP_FEW_VECTORS;
     SP_UNROLL for (int r = 0; r < rows; r++) SP_UNROLL for (int v = 0; v < vectors; v++)
-        segment[r][v] = section[r][v] = sum[r][v] = SPREAD((VALUE)-0.0);
+        segment[r][v] = section[r][v] = sum[r][v] = MINUS_ZERO;
     for (int64_t e = 0, end; e < g.n; e = end) {
         const int whole = together && g.n - e >= SP_SEGMENT && e % SP_SEGMENT == 0;
         end = whole ? e + SP_SEGMENT : g.n - e < SP_LEAF ? g.n : e + SP_LEAF;
@@ -417,6 +465,12 @@ TABLE[VECTORS][2][SP_RUN_KINDS] = {
 #undef ROW_BLOCKS
 #undef ROW_MIDDLE
 #undef SHAPE
+#undef COMPLEX
+#undef REAL
+#undef REALS
+#undef SWAP
+#undef COEFFICIENT
+#undef MINUS_ZERO
 #undef VALUE
 #undef NAME
 #undef TARGET

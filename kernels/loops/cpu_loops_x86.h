@@ -24,6 +24,10 @@ extern const sp_loop sp_loops_equal_f64_8_by_64[1][2][SP_RUN_KINDS];
 extern const sp_loop sp_loops_narrow_8[1][2][SP_RUN_KINDS], sp_loops_narrow_8_by_64[1][2][SP_RUN_KINDS];
 extern const sp_loop sp_loops_narrow_16[1][2][SP_RUN_KINDS], sp_loops_narrow_32[1][2][SP_RUN_KINDS];
 extern const sp_loop sp_loops_narrow_64[1][2][SP_RUN_KINDS];
+extern const sp_loop sp_loops_c64_8[1][2][SP_RUN_KINDS], sp_loops_c128_16[1][2][SP_RUN_KINDS];
+extern const sp_loop sp_loops_c64_16[1][2][SP_RUN_KINDS], sp_loops_c128_32[8][2][SP_RUN_KINDS];
+extern const sp_loop sp_loops_c64_32[8][2][SP_RUN_KINDS], sp_loops_c128_64[8][2][SP_RUN_KINDS];
+extern const sp_loop sp_loops_c64_64[8][2][SP_RUN_KINDS];
 
 /* Masks for AVX2: a vector that is loaded n elements before the first zero is the mask of the first n
  * lanes. */

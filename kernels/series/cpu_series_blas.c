@@ -28,7 +28,7 @@ static spmm_status dots(const sp_dots *d)
         return sp_fail(SPMM_ERR_LIMIT, "series of %lld values: a size exceeds an int of the BLAS",
                        (long long)d->length);
     if (openblas_set_num_threads) openblas_set_num_threads(d->threads);
-    SP_OF_TYPE(multiply, d->precision)(d, m, n, k, ld);
+    SP_OF_REAL(multiply, d->precision)(d, m, n, k, ld);
     return SPMM_OK;
 }
 

@@ -12,7 +12,7 @@
 
 static spmm_status dots(const sp_dots *d)
 {
-    SP_OF_TYPE(dots, d->precision)(d);
+    SP_OF_REAL(dots, d->precision)(d);
     return SPMM_OK;
 }
 

@@ -20,7 +20,7 @@ static void sum_series(const sp_series_launch *l, way how, int threads)
     const sp_series *const x = l->x;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t m = 0; m < x->count; m++)
-        l->mean[m] = SP_OF_TYPE(one, x->v.precision)(x, how, m, l->divisor);
+        l->mean[m] = SP_OF_REAL(one, x->v.precision)(x, how, m, l->divisor);
 }
 
 static spmm_status lanes(const sp_series_launch *l) { return sum_series(l, LANES_WAY, l->threads), SPMM_OK; }
@@ -31,7 +31,7 @@ static spmm_status ordered(const sp_series_launch *l, int threads)
     const sp_series *const x = l->x;
     if (l->op == SP_SUM) return sum_series(l, SERIAL_WAY, threads), SPMM_OK;
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t m = 0; m < x->count; m++) SP_OF_TYPE(reduce, x->v.precision)(x, l->op, m, l->mean + m);
+    for (int64_t m = 0; m < x->count; m++) SP_OF_REAL(reduce, x->v.precision)(x, l->op, m, l->mean + m);
     return SPMM_OK;
 }
 static spmm_status serial(const sp_series_launch *l) { return ordered(l, 1); }
@@ -52,7 +52,7 @@ static spmm_status columns(const sp_series_launch *l)
 #pragma omp parallel for schedule(static) num_threads(l->threads)
     for (int p = 0; p < parts; p++) {
         const int64_t from = count * p / parts, to = count * (p + 1) / parts;
-        SP_OF_TYPE(columns, l->x->v.precision)(l->x, from, to, l->divisor, l->mean);
+        SP_OF_REAL(columns, l->x->v.precision)(l->x, from, to, l->divisor, l->mean);
     }
     return SPMM_OK;
 }
@@ -71,7 +71,7 @@ static void spread(const sp_series_launch *l, int wide, int threads)
     const sp_series *const x = l->x;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t m = 0; m < x->count; m++)
-        l->spread[m] = SP_OF_TYPE(spread, x->v.precision)(sp_row(&x->v, m), x->length, l->mean[m], wide);
+        l->spread[m] = SP_OF_REAL(spread, x->v.precision)(sp_row(&x->v, m), x->length, l->mean[m], wide);
 }
 
 static spmm_status spread_by_threads(const sp_series_launch *l) { return spread(l, 32, l->threads), SPMM_OK; }
@@ -86,5 +86,5 @@ void sp_cpu_center(const sp_series *x, const sp_spread *s, spmm_multivector *z, 
 {
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t m = 0; m < x->count; m++)
-        SP_OF_TYPE(center, x->v.precision)(sp_row(&x->v, m), x->length, &s[m], sp_row(z, m));
+        SP_OF_REAL(center, x->v.precision)(sp_row(&x->v, m), x->length, &s[m], sp_row(z, m));
 }

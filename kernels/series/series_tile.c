@@ -71,7 +71,7 @@ static spmm_status histogram_on_cpu(const sp_tile *t, sp_histogram *histogram)
 #pragma omp for schedule(static)
         for (int64_t j = 0; j < t->cols; j++) {
             if (made != SPMM_OK) continue;
-            SP_OF_TYPE(coefficients, t->precision)(t, j, mine);
+            SP_OF_REAL(coefficients, t->precision)(t, j, mine);
         }
 #pragma omp critical
         {
@@ -88,7 +88,7 @@ static spmm_status histogram_on_cpu(const sp_tile *t, sp_histogram *histogram)
 static spmm_status find_on_cpu(const sp_tile *t, double low, double high, sp_pair *pair, int64_t room,
                                int64_t *found)
 {
-    for (int64_t j = 0; j < t->cols; j++) SP_OF_TYPE(find, t->precision)(t, j, low, high, pair, room, found);
+    for (int64_t j = 0; j < t->cols; j++) SP_OF_REAL(find, t->precision)(t, j, low, high, pair, room, found);
     return SPMM_OK;
 }
 
@@ -123,7 +123,7 @@ enum { EDGE = 32 }; /* edge of a square block; the block is transposed while it 
 
 static void transpose_block(const spmm_multivector *from, spmm_multivector *to, int64_t i, int64_t j)
 {
-    SP_BY_TYPE(from->precision, TURN);
+    SP_BY_REAL(from->precision, TURN);
 }
 
 spmm_status sp_series_transpose(const sp_series *from, sp_series *to, int threads)

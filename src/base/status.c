@@ -89,5 +89,5 @@ spmm_status sp_among(const char *function, const char *name, int value, const ch
 
 spmm_status sp_precision_check(const char *function, spmm_precision precision)
 {
-    return sp_among(function, "precision", (int)precision, "spmm_precision", SPMM_F64, SPMM_F32);
+    return sp_among(function, "precision", (int)precision, "spmm_precision", SPMM_F64, SPMM_C64);
 }

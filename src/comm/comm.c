@@ -130,7 +130,7 @@ void sp_set_chunk_bytes(int64_t bytes) { chunk_bytes = bytes; }
 
 MPI_Datatype sp_mpi_type(spmm_precision p)
 {
-#define TYPE(argument, word, id, T, parts, digits, numpy, mpi, ...) \
+#define TYPE(argument, word, id, T, R, parts, digits, numpy, mpi, ...) \
     case id: return mpi;
     switch (p) {
         SP_VALUE_TYPES(TYPE, )

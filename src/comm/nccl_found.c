@@ -130,7 +130,7 @@ spmm_status sp_nccl_end(void) { return nccl_found_check(ncclGroupEnd(), "group")
 spmm_status sp_nccl_sum(const sp_nccl *nccl, void *y, int64_t elements, spmm_precision precision,
                         void *stream)
 {
-#define TYPE(argument, word, id, T, parts, digits, numpy, mpi, nccl, LIMIT) [id] = nccl,
+#define TYPE(argument, word, id, T, R, parts, digits, numpy, mpi, nccl, LIMIT) [id] = nccl,
     static const ncclDataType_t type[] = {SP_VALUE_TYPES(TYPE, )};
 #undef TYPE
     if (elements == 0) return SPMM_OK;

@@ -107,7 +107,7 @@ spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, doub
 
 /* Multiplies the elements of row i. */
 #define SCALE(T) \
-    for (int64_t j = 0; j < x->k; j++) ((T *)x->data)[i * x->ld + j] *= (T)factor[j];
+    for (int64_t j = 0; j < x->k; j++) ((T *)x->data)[i * x->ld + j] = SP_TIMES((T)factor[j], ((T *)x->data)[i * x->ld + j]);
 
 static void scale(const double *factor, spmm_multivector *x)
 {

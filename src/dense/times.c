@@ -47,13 +47,13 @@ static spmm_status times(small_product *p, const double *r, int64_t ldr)
     TRY(sp_alloc((void **)&memory, k * p->cols + threads * of_thread, (size_t)size,
                  "a chunk of rows times R"));
     p->packed = memory;
-    SP_OF_TYPE(pack, precision)(p, r, ldr, memory);
+    SP_OF_REAL(pack, precision)(p, r, ldr, memory);
 #pragma omp parallel for schedule(static) num_threads((int)threads)
     for (int64_t c = 0; c < chunks; c++) {
         SP_DEFAULT_FP;
         const int64_t row = c * CHUNK, n = rows - row < CHUNK ? rows - row : CHUNK;
         void *const work = memory + (k * p->cols + omp_get_thread_num() * of_thread) * size;
-        SP_OF_TYPE(chunk, precision)(p, row, n, work);
+        SP_OF_REAL(chunk, precision)(p, row, n, work);
     }
     sp_free(memory);
     return SPMM_OK;

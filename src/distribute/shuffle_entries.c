@@ -40,7 +40,7 @@ static ALWAYS_INLINE void count_item(sp_shuffle *r, const sp_row_counts *t, int 
 /** Adds the item for entry (i, j). The item is the row index within the block. For PLACE, it also contains
  *  the column index within the block and, if the source has values, the value. */
 static ALWAYS_INLINE void block_item(pass *s, sp_shuffle *r, const int what, int64_t i, int64_t j,
-                                     double value)
+                                     sp_c128 value)
 {
     const sp_load *const l = s->load;
     const int *const dims = s->grid->dims;
@@ -58,7 +58,7 @@ static ALWAYS_INLINE void block_item(pass *s, sp_shuffle *r, const int what, int
 }
 
 static ALWAYS_INLINE void add_items(pass *s, sp_shuffle *r, const int what, int64_t i, int64_t j,
-                                    double value)
+                                    sp_c128 value)
 {
     if (what != COUNT) {
         block_item(s, r, what, i, j, value);
@@ -74,11 +74,11 @@ static ALWAYS_INLINE void add_batch(pass *s, sp_shuffle *r, const int what)
     const sp_symmetry symmetry = s->source->symmetry;
     for (; s->next < s->batch.n && !sp_shuffle_full(r); s->next++) {
         const int64_t i = s->batch.I[s->next], j = s->batch.J[s->next];
-        double value = 1.0; /* value of an entry without a value */
-        if (what == PLACE && s->batch.val) value = sp_value_get(s->batch.val, s->fill->a->precision, s->next);
+        sp_c128 value = 1.0; /* value of an entry without a value */
+        if (what == PLACE && s->batch.val) value = sp_value_at(s->batch.val, s->fill->a->precision, s->next);
         add_items(s, r, what, i, j, value);
         if (symmetry != SP_GENERAL && i != j)
-            add_items(s, r, what, j, i, symmetry == SP_SKEW ? -value : value);
+            add_items(s, r, what, j, i, SP_VALUE_OF_IMAGE(value, sp_image_of(symmetry)));
     }
 }
 
@@ -140,7 +140,7 @@ enum { GROUP = 512 };
 static int place_group(const pass *s, const char *item, int64_t count)
 {
     int32_t I[GROUP], J[GROUP];
-    double val[GROUP];
+    sp_c128 val[GROUP]; /* the largest type */
     const int values = s->source->values;
     const int64_t width = 8 + (values ? sp_value_size(s->fill->a->precision) : 0);
 #define UNPACK(T)                                                                      \

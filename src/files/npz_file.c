@@ -394,7 +394,7 @@ static spmm_status read_csc(npz_file *f, const sp_read_options *o, spmm_csr *a, 
 {
     spmm_csr t;
     TRY(sp_csr_file_whole(&f->view, o, &t, duplicates));
-    const spmm_status status = sp_csr_add_transpose(&t, 0, 1, o->threads, a);
+    const spmm_status status = sp_csr_add_transpose(&t, SP_IMAGE_NONE, SP_IMAGE_SAME, o->threads, a);
     spmm_csr_destroy(&t);
     return status;
 }

@@ -35,7 +35,7 @@ void sp_coo_destroy(sp_coo *coo)
     memset(coo, 0, sizeof *coo);
 }
 
-static void coo_append(sp_coo *coo, int64_t t, int32_t i, int32_t j, double value)
+static void coo_append(sp_coo *coo, int64_t t, int32_t i, int32_t j, sp_c128 value)
 {
     coo->I[t] = i;
     coo->J[t] = j;
@@ -51,9 +51,10 @@ spmm_status sp_coo_expand(const sp_coo *coo, sp_coo *general)
     int64_t next = 0;
     for (int64_t t = 0; t < coo->nnz; t++) {
         const int32_t i = coo->I[t], j = coo->J[t];
-        const double value = coo->val ? sp_value_get(coo->val, coo->precision, t) : 1.0;
+        const sp_c128 value = coo->val ? sp_value_at(coo->val, coo->precision, t) : 1.0;
         coo_append(general, next++, i, j, value);
-        if (mirrored && i != j) coo_append(general, next++, j, i, coo->symmetry == SP_SKEW ? -value : value);
+        if (mirrored && i != j)
+            coo_append(general, next++, j, i, SP_VALUE_OF_IMAGE(value, sp_image_of(coo->symmetry)));
     }
     return SPMM_OK;
 }

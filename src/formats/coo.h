@@ -6,7 +6,22 @@
 #include "base/status.h"
 #include "base/value_type.h"
 
-typedef enum sp_symmetry { SP_GENERAL = 0, SP_SYMMETRIC = 1, SP_SKEW = 2 } sp_symmetry;
+typedef enum sp_symmetry { SP_GENERAL = 0, SP_SYMMETRIC = 1, SP_SKEW = 2, SP_HERMITIAN = 3 } sp_symmetry;
+
+/** What a mirror image of an entry has in place of the entry's value v. */
+typedef enum sp_image {
+    SP_IMAGE_NONE,      /**< there is no image */
+    SP_IMAGE_SAME,      /**< v */
+    SP_IMAGE_NEGATED,   /**< -v */
+    SP_IMAGE_CONJUGATED /**< the complex conjugate of v */
+} sp_image;
+
+/** Returns the mirror images that a symmetry implies for the entries off the diagonal. */
+static inline sp_image sp_image_of(sp_symmetry symmetry) { return (sp_image)symmetry; }
+
+/** The value of an image; v is of any type of values, and is evaluated several times. */
+#define SP_VALUE_OF_IMAGE(v, image) \
+    ((image) == SP_IMAGE_NEGATED ? -(v) : (image) == SP_IMAGE_CONJUGATED ? SP_CONJUGATE(v) : (v))
 
 /** Sizes of a matrix that are known before the matrix is read or generated. */
 typedef struct sp_sizes {
@@ -15,9 +30,9 @@ typedef struct sp_sizes {
 } sp_sizes;
 
 /** A matrix as triplets with 0-based indices. The arrays are in host memory, allocated by sp_alloc(). Of a
- *  symmetric or skew-symmetric matrix, only the lower or only the upper triangle is stored: each stored entry
- *  (i, j), i != j, implies an entry (j, i). The implied entry has the same value if the matrix is symmetric,
- *  and the negated value if it is skew-symmetric. */
+ *  matrix that is not general, only the lower or only the upper triangle is stored: each stored entry (i, j),
+ *  i != j, implies an entry (j, i). The implied entry has the same value if the matrix is symmetric, the
+ *  negated value if it is skew-symmetric, and the conjugate if it is Hermitian. */
 typedef struct sp_coo {
     int64_t rows, cols; /**< rows and columns of the matrix, each at most 2^31 - 1 */
     int64_t nnz;        /**< number of stored triplets */

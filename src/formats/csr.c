@@ -222,15 +222,14 @@ spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t cou
         if (place[i] != SP_NOWHERE) ((T *)to)[i] = ((const T *)from)[place[i]];                           \
     }
 
-static void gather_f64(const void *from, const sp_value_place *place, int64_t count, int threads, void *to)
-{
-    GATHER(double)
-}
-
-static void gather_f32(const void *from, const sp_value_place *place, int64_t count, int threads, void *to)
-{
-    GATHER(float)
-}
+#define GATHER_FUNCTION(argument, word, id, T, ...)                                                            \
+    static void gather_##word(const void *from, const sp_value_place *place, int64_t count, int threads,      \
+                              void *to)                                                                       \
+    {                                                                                                         \
+        GATHER(T)                                                                                             \
+    }
+SP_VALUE_TYPES(GATHER_FUNCTION, )
+#undef GATHER_FUNCTION
 
 void sp_values_gather(spmm_precision p, const void *from, const sp_value_place *place, int64_t count,
                       int threads, void *to)

@@ -97,20 +97,21 @@ spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, 
  *  of `a`. The columns of a row of b thus need not increase. Local. */
 spmm_status sp_csr_permute_in_order(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b);
 
-/** Adds a matrix and its transpose: a = own * B + mirrored * B^T, where entries on the diagonal of B are
- *  stored only once, with the sign `own`, if `own` is not 0. Duplicates are kept. In each row of a, entries
+/** Adds images of a matrix and of its transpose: a = own(B) + mirrored(B^T), where entries on the diagonal of
+ *  B are stored only once, as they are, if `own` is not SP_IMAGE_NONE. Duplicates are kept. In each row of a, entries
  *  of B keep their order, and entries of B^T are sorted by column. The entries of B come first, or last if B
- *  has entries above its diagonal. So rows of a are sorted if `own` is 0, or if B is a triangle whose rows
+ *  has entries above its diagonal. So rows of a are sorted if there is no image `own`, or if B is a triangle whose rows
  *  are sorted. Local.
  *
  *  In addition to a, the threads' offsets need at most 4 bytes per entry and 4 bytes per column of B.
  *  \param [in]  b         b->as may be NULL: all values are 1
- *  \param [in]  own       -1, 0 or 1; if not 0, B must be square
- *  \param [in]  mirrored  -1 or 1
+ *  \param [in]  own       unless SP_IMAGE_NONE, B must be square
+ *  \param [in]  mirrored  not SP_IMAGE_NONE
  *  \param [in]  threads   OpenMP threads, >= 1; the result is the same for any number of threads
  *  \param [out] a         the caller destroys it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (a row of 2^32 entries or more, duplicates counted) */
-spmm_status sp_csr_add_transpose(const spmm_csr *b, int own, int mirrored, int threads, spmm_csr *a);
+spmm_status sp_csr_add_transpose(const spmm_csr *b, sp_image own, sp_image mirrored, int threads,
+                                 spmm_csr *a);
 
 /** The source of an array element: the index of the value to copy. */
 typedef uint32_t sp_value_place;

@@ -111,9 +111,9 @@ static int find_places(const sp_csr_builder *fill, const sp_entries *e, const in
     return 1;
 }
 
-#define STORE(name, type)                                                                                \
-    static void name(spmm_csr *a, const int32_t *column, const void *values, int64_t first, int negated, \
-                     int64_t n, const int64_t *place)                                                    \
+#define STORE(argument, word, id, type, ...)                                                             \
+    static void store_##word(spmm_csr *a, const int32_t *column, const void *values, int64_t first,      \
+                             sp_image image, int64_t n, const int64_t *place)                            \
     {                                                                                                    \
         const type *const val = values ? (const type *)values + first : NULL;                            \
         type *const as = a->as;                                                                          \
@@ -121,11 +121,10 @@ static int find_places(const sp_csr_builder *fill, const sp_entries *e, const in
             if (place[k] < 0) continue;                                                                  \
             const type v = val ? val[k] : (type)1;                                                       \
             a->ja[place[k]] = column[k];                                                                 \
-            as[place[k]] = negated ? -v : v;                                                             \
+            as[place[k]] = SP_VALUE_OF_IMAGE(v, image);                                                  \
         }                                                                                                \
     }
-STORE(store_f64, double)
-STORE(store_f32, float)
+SP_VALUE_TYPES(STORE, )
 #undef STORE
 
 /** Inserts the entries of a batch. If `mirrored` is 1, inserts the mirror images of the entries, which
@@ -134,12 +133,12 @@ STORE(store_f32, float)
 static int place_rows(const sp_csr_builder *fill, const sp_entries *e, const int mirrored)
 {
     const int32_t *const column = mirrored ? e->I : e->J;
-    const int negated = mirrored && fill->symmetry == SP_SKEW;
+    const sp_image image = mirrored ? sp_image_of(fill->symmetry) : SP_IMAGE_SAME;
     int64_t place[GROUP];
     for (int64_t k = 0; k < e->n; k += GROUP) {
         const int64_t n = e->n - k < GROUP ? e->n - k : GROUP;
         if (!find_places(fill, e, mirrored, k, k + n, place)) return 0;
-        SP_OF_TYPE(store, fill->a->precision)(fill->a, column + k, e->val, k, negated, n, place);
+        SP_OF_TYPE(store, fill->a->precision)(fill->a, column + k, e->val, k, image, n, place);
     }
     return 1;
 }

@@ -180,36 +180,37 @@ static void list_block(const builder *b, int64_t block, uint16_t *list, int32_t 
 
 /* What a scan of the triplets does: it counts entries per row, or inserts column indices or values. While
  * entries are inserted, irp[row] is the position of the next entry of that row. */
-enum { COUNT, COLUMNS, VALUES_F64, VALUES_F32 };
+enum { COUNT, COLUMNS, VALUES };
 
-__attribute__((always_inline)) static inline void put(const builder *b, const int what, int64_t t,
-                                                      int32_t row, int32_t column, int negated)
+#define PUT_VALUE(T)                                            \
+    const T v = val ? ((const T *)val)[t] : (T)1;               \
+    ((T *)a->as)[a->irp[row]++] = SP_VALUE_OF_IMAGE(v, image);
+
+__attribute__((always_inline)) static inline void put(const builder *b, const int what,
+                                                      const spmm_precision p, int64_t t, int32_t row,
+                                                      int32_t column, sp_image image)
 {
     const spmm_csr *const a = b->a;
     const void *const val = b->coo->val;
-    if (what == COUNT) {
+    if (what == COUNT)
         a->irp[row + 1]++;
-    } else if (what == COLUMNS) {
+    else if (what == COLUMNS)
         a->ja[a->irp[row]++] = column;
-    } else if (what == VALUES_F64) {
-        const double v = val ? ((const double *)val)[t] : 1.0;
-        ((double *)a->as)[a->irp[row]++] = negated ? -v : v;
-    } else {
-        const float v = val ? ((const float *)val)[t] : 1.0f;
-        ((float *)a->as)[a->irp[row]++] = negated ? -v : v;
-    }
+    else
+        SP_BY_TYPE(p, PUT_VALUE);
 }
 
 /** Processes n triplets of a block for an owner: triplets base + list[k], or base + k if list is NULL. */
-__attribute__((always_inline)) static inline void visit(const builder *b, const int what, int owner,
-                                                        int64_t base, const uint16_t *list, int64_t n)
+__attribute__((always_inline)) static inline void visit(const builder *b, const int what,
+                                                        const spmm_precision p, int owner, int64_t base,
+                                                        const uint16_t *list, int64_t n)
 {
     const int32_t *const I = b->coo->I, *const J = b->coo->J;
-    const int negated = b->coo->symmetry == SP_SKEW;
+    const sp_image image = sp_image_of(b->coo->symmetry);
     if (!is_mirrored(b->coo)) {
         for (int64_t k = 0; k < n; k++) {
             const int64_t t = base + (list ? list[k] : k);
-            put(b, what, t, I[t], J[t], 0);
+            put(b, what, p, t, I[t], J[t], SP_IMAGE_SAME);
         }
         return;
     }
@@ -217,21 +218,21 @@ __attribute__((always_inline)) static inline void visit(const builder *b, const 
     for (int64_t k = 0; k < n; k++) {
         const int64_t t = base + (list ? list[k] : k);
         const int32_t i = I[t], j = J[t];
-        if (i >= begin && i < end) put(b, what, t, i, j, 0);
-        if (j >= begin && j < end && i != j) put(b, what, t, j, i, negated);
+        if (i >= begin && i < end) put(b, what, p, t, i, j, SP_IMAGE_SAME);
+        if (j >= begin && j < end && i != j) put(b, what, p, t, j, i, image);
     }
 }
 
 typedef void (*visitor)(const builder *b, int owner, int64_t base, const uint16_t *list, int64_t n);
-#define VISITOR(name, what)                                                                      \
+#define VISITOR(name, what, p)                                                                   \
     static void name(const builder *b, int owner, int64_t base, const uint16_t *list, int64_t n) \
     {                                                                                            \
-        visit(b, what, owner, base, list, n);                                                    \
+        visit(b, what, p, owner, base, list, n);                                                 \
     }
-VISITOR(visit_count, COUNT)
-VISITOR(visit_columns, COLUMNS)
-VISITOR(visit_values_f64, VALUES_F64)
-VISITOR(visit_values_f32, VALUES_F32)
+#define VALUES_VISITOR(argument, word, id, ...) VISITOR(visit_values_##word, VALUES, id)
+VISITOR(visit_count, COUNT, SPMM_F64)
+VISITOR(visit_columns, COLUMNS, SPMM_F64)
+SP_VALUE_TYPES(VALUES_VISITOR, )
 #undef VISITOR
 
 /** Processes the triplets of owner o in blocks [g, g + count), whose lists have been built. */

@@ -84,14 +84,14 @@ spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, 
 
 /* ---- transposes ---- */
 
-/** How entry (i, k) of b is stored in a: as (i, k) with the sign `own`, unless `own` is 0, and as (k, i) with
- *  the sign `mirrored`, unless it is a diagonal entry that is stored already. */
+/** How entry (i, k) of b is stored in a: its image `own` as (i, k), and its image `mirrored` as (k, i), unless
+ *  it is a diagonal entry that is stored already. */
 typedef struct transposition {
     const spmm_csr *b;
     spmm_csr *a;
-    int own, mirrored;
+    sp_image own, mirrored;
     int own_first;  /* 1: in each row of a, entries of b come before mirrored entries; 0: after them. It is 1
-                       if b has no entries above its diagonal, unless `own` is 0 */
+                       if b has no entries above its diagonal, unless there is no `own` */
     int parts;      /* b is cut into parts of consecutive rows */
     int64_t *first; /* the first row of each part, [parts + 1] */
     /* [parts][a->rows]: number of mirrored entries of a part in each row of a; later, the position of the
@@ -112,7 +112,7 @@ static int64_t count_mirrored(const transposition *t, int part, int *upper)
 {
     const int64_t *const irp = t->b->irp;
     const int32_t *const ja = t->b->ja;
-    const int own = t->own;
+    const int own = t->own != SP_IMAGE_NONE;
     uint32_t *const count = offsets_of(t, part);
     int64_t mirrored = 0;
     for (int64_t i = t->first[part]; i < t->first[part + 1]; i++)
@@ -144,8 +144,8 @@ static void find_offsets(const transposition *t)
 }
 
 /* Stores the entries of a part of b in a, both directly and mirrored. */
-#define STORE(name, type)                                                                       \
-    static void name(const transposition *t, int part)                                          \
+#define STORE(argument, word, id, type, ...)                                                    \
+    static void store_##word(const transposition *t, int part)                                  \
     {                                                                                           \
         const int64_t *const irp = t->b->irp, *const start = t->a->irp;                         \
         const int32_t *const from = t->b->ja;                                                   \
@@ -153,7 +153,7 @@ static void find_offsets(const transposition *t)
         int32_t *const ja = t->a->ja;                                                           \
         type *const as = t->a->as;                                                              \
         uint32_t *const offset = offsets_of(t, part);                                           \
-        const int own = t->own, own_negated = t->own < 0, mirrored_negated = t->mirrored < 0;   \
+        const sp_image own = t->own, mirrored = t->mirrored;                                    \
         for (int64_t i = t->first[part]; i < t->first[part + 1]; i++) {                         \
             int64_t to = !own ? 0 : t->own_first ? start[i] : start[i + 1] - own_entries(t, i); \
             for (int64_t e = irp[i]; e < irp[i + 1]; e++) {                                     \
@@ -161,17 +161,16 @@ static void find_offsets(const transposition *t)
                 const type v = value ? value[e] : (type)1;                                      \
                 if (own) {                                                                      \
                     ja[to] = k;                                                                 \
-                    as[to++] = own_negated ? -v : v;                                            \
+                    as[to++] = k == i ? v : SP_VALUE_OF_IMAGE(v, own);                          \
                     if (k == i) continue;                                                       \
                 }                                                                               \
                 const int64_t at = start[k] + offset[k]++;                                      \
                 ja[at] = (int32_t)i;                                                            \
-                as[at] = mirrored_negated ? -v : v;                                             \
+                as[at] = SP_VALUE_OF_IMAGE(v, mirrored);                                        \
             }                                                                                   \
         }                                                                                       \
     }
-STORE(store_f64, double)
-STORE(store_f32, float)
+SP_VALUE_TYPES(STORE, )
 #undef STORE
 
 /** Cuts b into at most `threads` parts of about the same number of entries. */
@@ -203,7 +202,7 @@ static spmm_status check_offsets(const transposition *t, int64_t expected)
                : sp_fail(SPMM_ERR_LIMIT, "a row of the transpose has 2^32 entries or more");
 }
 
-spmm_status sp_csr_add_transpose(const spmm_csr *b, int own, int mirrored, int threads, spmm_csr *a)
+spmm_status sp_csr_add_transpose(const spmm_csr *b, sp_image own, sp_image mirrored, int threads, spmm_csr *a)
 {
     transposition t = {.b = b, .a = a, .own = own, .mirrored = mirrored};
     spmm_status status;

@@ -1,4 +1,4 @@
-/** Sorts the entries of CSR rows by column and sums duplicates, for both precisions. */
+/** Sorts the entries of CSR rows by column and sums duplicates, for all types of values. */
 #include "formats/csr_sort.h"
 
 #include <string.h>
@@ -13,21 +13,51 @@ enum {
     MOVES = 4       /* insertion sort gives up on a longer row after this many moves per entry */
 };
 
+/* Defines less_NAME(x, y): whether x comes before y. The keys that are compared are in the order of the
+ * values; NaNs are ordered too, and -0 comes before +0. */
+#define LESS_REAL(NAME, VALUE, BITS)                                \
+    static inline BITS order_##NAME(VALUE value)                    \
+    {                                                               \
+        BITS bits;                                                  \
+        memcpy(&bits, &value, sizeof bits);                         \
+        const BITS sign = (BITS)1 << (8 * sizeof bits - 1);         \
+        return bits & sign ? ~bits : bits | sign;                   \
+    }                                                               \
+    static inline int less_##NAME(VALUE x, VALUE y)                 \
+    {                                                               \
+        return order_##NAME(x) < order_##NAME(y);                   \
+    }
+/* Defines the same for complex values: by the real part, then by the imaginary part. */
+#define LESS_COMPLEX(NAME, VALUE, REAL)                                                                  \
+    static inline int less_##NAME(VALUE x, VALUE y)                                                      \
+    {                                                                                                    \
+        const int before = less_##REAL(__real__ x, __real__ y), after = less_##REAL(__real__ y, __real__ x); \
+        return before || (!after && less_##REAL(__imag__ x, __imag__ y));                                \
+    }
+LESS_REAL(f64, double, uint64_t)
+LESS_REAL(f32, float, uint32_t)
+LESS_COMPLEX(c128, sp_c128, f64)
+LESS_COMPLEX(c64, sp_c64, f32)
+
 #define VALUE double
-#define BITS uint64_t
+#define LESS less_f64
 #define NAME(name) name##_f64
 #include "formats/csr_sort_impl.h"
-#undef VALUE
-#undef BITS
-#undef NAME
 
 #define VALUE float
-#define BITS uint32_t
+#define LESS less_f32
 #define NAME(name) name##_f32
 #include "formats/csr_sort_impl.h"
-#undef VALUE
-#undef BITS
-#undef NAME
+
+#define VALUE sp_c128
+#define LESS less_c128
+#define NAME(name) name##_c128
+#include "formats/csr_sort_impl.h"
+
+#define VALUE sp_c64
+#define LESS less_c64
+#define NAME(name) name##_c64
+#include "formats/csr_sort_impl.h"
 
 /** Closes the gaps that summed duplicates left between the threads' ranges of entries: the range of thread t
  *  begins at entry first[t], and kept[t] entries remain in it. */

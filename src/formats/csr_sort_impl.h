@@ -1,21 +1,11 @@
 /* Sorts the entries of CSR rows and sums duplicates. csr_sort.c includes this file once per value type, with
- * the macros VALUE (the type), BITS (the unsigned integer type of the same width) and NAME (appends a
- * suffix). Entries are ordered by column, and entries of the same column by value. Entries that compare equal
- * are identical, so that the result does not depend on the sorting algorithm. */
-
-/** Maps a value to an unsigned key. The keys are in the order of the values; NaNs are ordered too, and -0
- *  comes before +0. */
-static inline BITS NAME(order)(VALUE value)
-{
-    BITS bits;
-    memcpy(&bits, &value, sizeof bits);
-    const BITS sign = (BITS)1 << (8 * sizeof bits - 1);
-    return bits & sign ? ~bits : bits | sign;
-}
+ * the macros VALUE (the type), LESS (the order of its values, a function) and NAME (appends a suffix). Entries
+ * are ordered by column, and entries of the same column by value. Entries that compare equal are identical, so
+ * that the result does not depend on the sorting algorithm. */
 
 static inline int NAME(before)(int32_t column, VALUE value, int32_t other_column, VALUE other)
 {
-    return column != other_column ? column < other_column : NAME(order)(value) < NAME(order)(other);
+    return column != other_column ? column < other_column : LESS(value, other);
 }
 
 static inline void NAME(swap)(int32_t *ja, VALUE *as, int64_t x, int64_t y)
@@ -160,3 +150,7 @@ static int64_t NAME(sort_rows)(spmm_csr *a, int64_t begin, int64_t end, int64_t 
     }
     return to - first;
 }
+
+#undef VALUE
+#undef LESS
+#undef NAME

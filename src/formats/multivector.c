@@ -226,9 +226,9 @@ enum { TILE = 32 };
                 tile[i - along][j - across] = ((const T *)x->data)[i * x->ld + j]; \
         for (int64_t j = across; j < across_end; j++)                              \
             for (int64_t i = along; i < along_end; i++) {                          \
-                const T ax = a * tile[i - along][j - across];                      \
+                const T ax = SP_TIMES(a, tile[i - along][j - across]);              \
                 T *const to = (T *)y->data + j * y->ld + i;                        \
-                *to = b == 0 ? ax : b * *to + ax;                                  \
+                *to = b == 0 ? ax : SP_TIMES(b, *to) + ax;                         \
             }                                                                      \
     }
 
@@ -257,9 +257,9 @@ static void transpose(sp_value alpha, const spmm_multivector *x, sp_value beta, 
 #define AXPBY(T)                                              \
     const T a = *(const T *)&alpha, b = *(const T *)&beta;    \
     for (int64_t j = 0; j < y->k; j++) {                      \
-        const T ax = a * ((const T *)x->data)[i * x->ld + j]; \
+        const T ax = SP_TIMES(a, ((const T *)x->data)[i * x->ld + j]); \
         T *const to = (T *)y->data + i * y->ld + j;           \
-        *to = b == 0 ? ax : b * *to + ax;                     \
+        *to = b == 0 ? ax : SP_TIMES(b, *to) + ax;            \
     }
 
 /** Returns a column-major multivector as the row-major multivector of its transpose. */
@@ -395,6 +395,17 @@ double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column)
     return sp_random_unit(seed, (uint64_t)row, (uint64_t)column);
 }
 
+/** As sp_x_element(), for any type: the imaginary part of a random complex element is another random number,
+ *  and is 0 otherwise. */
+static sp_c128 x_value(spmm_precision precision, sp_x_kind kind, uint64_t seed, int64_t row,
+                          int64_t column)
+{
+    const double re = sp_x_element(kind, seed, row, column);
+    return sp_is_complex(precision) && kind == SP_X_UNIFORM
+               ? __builtin_complex(re, sp_x_element(kind, ~seed, row, column))
+               : re;
+}
+
 /** Fills row i of x with the generated elements of global row row[i], or first_row + i if row is NULL. */
 static void multivector_generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
                                  const int64_t *row, int threads)
@@ -403,7 +414,7 @@ static void multivector_generate(spmm_multivector *x, sp_x_kind kind, uint64_t s
     for (int64_t i = 0; i < x->rows; i++) {
         const int64_t global = row ? row[i] : first_row + i;
         for (int64_t j = 0; j < x->ld; j++) {
-            const double e = j < x->k ? sp_x_element(kind, seed, global, j) : 0.0;
+            const sp_c128 e = j < x->k ? x_value(x->precision, kind, seed, global, j) : 0;
             sp_value_set(x->data, x->precision, i * x->ld + j, e);
         }
     }
@@ -428,10 +439,14 @@ spmm_status sp_multivector_write(const spmm_multivector *v, const char *path)
     const int digits = sp_type_of(v->precision).digits;
     sp_output_file out;
     TRY(sp_output_file_open(path, &out));
-    fprintf(out.file, "%%%%MatrixMarket matrix array real general\n%lld %lld\n", (long long)v->rows,
-            (long long)v->k);
+    fprintf(out.file, "%%%%MatrixMarket matrix array %s general\n%lld %lld\n",
+            sp_is_complex(v->precision) ? "complex" : "real", (long long)v->rows, (long long)v->k);
     for (int64_t j = 0; j < v->k; j++)
-        for (int64_t i = 0; i < v->rows && !ferror(out.file); i++)
-            fprintf(out.file, "%.*g\n", digits, sp_multivector_get(v, i, j));
+        for (int64_t i = 0; i < v->rows && !ferror(out.file); i++) {
+            const sp_c128 e = sp_multivector_at(v, i, j);
+            fprintf(out.file, "%.*g", digits, __real__ e);
+            if (sp_is_complex(v->precision)) fprintf(out.file, " %.*g", digits, __imag__ e);
+            fputc('\n', out.file);
+        }
     return sp_output_file_close(&out, SPMM_OK); /* also reports write errors of the calls above */
 }

@@ -17,7 +17,7 @@ typedef enum sp_x_kind { SP_X_UNIFORM, SP_X_ONES, SP_X_INDEX } sp_x_kind;
 
 /** Returns element (row, column) of a generated X: it depends only on seed, row and column, so that each rank
  *  can generate the rows that it needs. SP_X_UNIFORM: a multiple of 2^-23 in [-1, 1), which f32 represents
- *  exactly; SP_X_ONES: 1; SP_X_INDEX: 1 + (row + column) mod 1000, small integers, so that products with
+ *  exactly (in complex types another one is the imaginary part); SP_X_ONES: 1; SP_X_INDEX: 1 + (row + column) mod 1000, small integers, so that products with
  *  integer matrices are exact. Local. */
 double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column);
 
@@ -94,10 +94,17 @@ spmm_status sp_multivector_axpby(sp_value alpha, const spmm_multivector *x, sp_v
 spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *perm, int inverse,
                                    spmm_multivector *dst);
 
-/** Returns element (i, j) of a row-major multivector in host memory, converted to double. Local. */
+/** Returns element (i, j) of a row-major multivector in host memory, as sp_value_get() does.
+ *  Local. */
 static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, int64_t j)
 {
     return sp_value_get(v->data, v->precision, i * v->ld + j);
+}
+
+/** Returns element (i, j) of a row-major multivector of any type in host memory. Local. */
+static inline sp_c128 sp_multivector_at(const spmm_multivector *v, int64_t i, int64_t j)
+{
+    return sp_value_at(v->data, v->precision, i * v->ld + j);
 }
 
 /** Returns the size in bytes of a row of v, padding included. Local. */

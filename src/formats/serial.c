@@ -21,6 +21,9 @@ static inline sp_row_range row_of(const sp_matrix *m, int64_t i)
 /* __builtin_fma is one instruction if the target has it, otherwise a call of fma() with the same result to
  * the bit. On x86-64, each product is compiled both with and without that instruction, and one of the two is
  * chosen at run time. */
+#define FMA_C128(a, x, sum) SP_COMPLEX_FMA(__builtin_fma, a, x, sum)
+#define FMA_C64(a, x, sum) SP_COMPLEX_FMA(__builtin_fmaf, a, x, sum)
+
 #if defined(__x86_64__)
 #define VALUE double
 #define FMA __builtin_fma
@@ -31,6 +34,18 @@ static inline sp_row_range row_of(const sp_matrix *m, int64_t i)
 #define VALUE float
 #define FMA __builtin_fmaf
 #define NAME(name) name##_fma_f32
+#define TARGET __attribute__((target("avx2,fma")))
+#include "formats/serial_impl.h"
+
+#define VALUE sp_c128
+#define FMA FMA_C128
+#define NAME(name) name##_fma_c128
+#define TARGET __attribute__((target("avx2,fma")))
+#include "formats/serial_impl.h"
+
+#define VALUE sp_c64
+#define FMA FMA_C64
+#define NAME(name) name##_fma_c64
 #define TARGET __attribute__((target("avx2,fma")))
 #include "formats/serial_impl.h"
 #endif
@@ -44,6 +59,18 @@ static inline sp_row_range row_of(const sp_matrix *m, int64_t i)
 #define VALUE float
 #define FMA __builtin_fmaf
 #define NAME(name) name##_f32
+#define TARGET
+#include "formats/serial_impl.h"
+
+#define VALUE sp_c128
+#define FMA FMA_C128
+#define NAME(name) name##_c128
+#define TARGET
+#include "formats/serial_impl.h"
+
+#define VALUE sp_c64
+#define FMA FMA_C64
+#define NAME(name) name##_c64
 #define TARGET
 #include "formats/serial_impl.h"
 
@@ -80,8 +107,8 @@ void sp_serial_bound(const sp_matrix *m, int64_t begin, int64_t end, const spmm_
         double *const sum = bound + i * k;
         for (int64_t j = 0; j < k; j++) sum[j] = 0;
         for (int64_t e = r.begin; e < r.end; e++) {
-            const double a = fabs(sp_value_get(m->val, m->precision, e));
-            for (int64_t j = 0; j < k; j++) sum[j] += a * fabs(sp_multivector_get(x, m->col[e], j));
+            const double a = sp_magnitude(sp_value_at(m->val, m->precision, e));
+            for (int64_t j = 0; j < k; j++) sum[j] += a * sp_magnitude(sp_multivector_at(x, m->col[e], j));
         }
     }
 }

@@ -11,6 +11,11 @@
  *  leaves. Likewise, a section is the sum of its segments, a part the sum of its sections, and the row the
  *  sum of its parts. Each is added from the first to the last: ((s0 + s1) + s2) + ...
  *
+ *  A complex entry a takes four fused multiply-adds per column of X, two for each part of the sum s: first
+ *  with the real part of a, then with its imaginary part,
+ *      re s := fma(-im a, im x, fma(re a, re x, re s)),  im s := fma(im a, re x, fma(re a, im x, im s)),
+ *  with conj(a) in the place of a in products with the conjugate of A. Sums are added part by part.
+ *
  *  So a GPU can compute the leaves or segments of one long row concurrently. A CPU can keep the whole sum in
  *  registers, and cut a row at multiples of SP_PART for its threads. */
 #ifndef SP_SUMMATION_H

@@ -40,7 +40,7 @@ static spmm_status split(const sp_local_block *b, int threads, spmm_csr *owned, 
         return sp_fail(SPMM_ERR_LIMIT,
                        "a block of %lld rows has no transpose with 32-bit column indices: use more ranks",
                        (long long)b->csr.rows);
-    TRY(sp_csr_add_transpose(&b->csr, 0, 1, threads, &all));
+    TRY(sp_csr_add_transpose(&b->csr, SP_IMAGE_NONE, SP_IMAGE_SAME, threads, &all));
     const int64_t end = b->low + b->own;
     const row_range low = {0, b->low}, own = {b->low, b->own}, high = {end, b->csr.cols - end}, none = {0, 0};
     spmm_status status = transposed_copy_rows(&all, own, none, owned);

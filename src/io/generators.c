@@ -13,7 +13,7 @@
 #include "base/threads.h"
 #include "base/words.h"
 
-enum { KEY_COLUMN = 1, KEY_VALUE = 2, KEY_EDGE = 3 };
+enum { KEY_COLUMN = 1, KEY_VALUE = 2, KEY_EDGE = 3, KEY_IMAGINARY = 4 };
 
 typedef struct generator generator;
 
@@ -414,13 +414,21 @@ static spmm_status make_rmat(const generator *g, spmm_precision precision, int t
         }
         coo.I[e] = (int32_t)row;
         coo.J[e] = (int32_t)column;
-        sp_value_set(coo.val, precision, e, sp_random_unit(KEY_VALUE, (uint64_t)e, 0));
+        const double re = sp_random_unit(KEY_VALUE, (uint64_t)e, 0);
+        const double im = sp_is_complex(precision) ? sp_random_unit(KEY_IMAGINARY, (uint64_t)e, 0) : 0;
+        sp_value_set(coo.val, precision, e, __builtin_complex(re, im));
     }
     return sp_csr_from_coo(&coo, threads, a, NULL);
 }
 
+static int has_random_values(const generator *g)
+{
+    return g->kind->row != row_2d5 && g->kind->row != row_3d7 && g->kind->row != row_3d27;
+}
+
 /** Fills the rows of *a by the generator's row function, which writes f64 values. If *a has another type, the
- *  values are written to a scratch row of the thread and then rounded. */
+ *  values are written to a scratch row of the thread and then rounded. Random values of a complex type get
+ *  random imaginary parts. */
 static spmm_status fill_rows(const generator *g, int64_t longest, int threads, spmm_csr *a)
 {
     int failed = 0;
@@ -439,6 +447,11 @@ static spmm_status fill_rows(const generator *g, int64_t longest, int threads, s
     for (int64_t e = begin; e < a->irp[i + 1]; e++) ((T *)a->as)[e] = (T)val[e - begin];
             if (scratch) SP_BY_TYPE(a->precision, STORE);
 #undef STORE
+            if (!sp_is_complex(a->precision) || !has_random_values(g)) continue;
+            for (int64_t e = begin; e < a->irp[i + 1]; e++)
+                sp_value_set(a->as, a->precision, e,
+                             __builtin_complex(val[e - begin], sp_random_unit(KEY_IMAGINARY, (uint64_t)i,
+                                                                              (uint64_t)a->ja[e])));
         }
         free(scratch);
     }

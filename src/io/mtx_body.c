@@ -369,6 +369,10 @@ spmm_status sp_reading_begin_open(sp_reading *r, const char *path, int fd, const
         r->header = *header;
     else
         TRY(sp_read_header(&r->whole.stream, &r->header, &r->error));
+    if (r->header.field == SP_FIELD_COMPLEX && !sp_is_complex(options->precision))
+        return sp_error_set(&r->error, SPMM_ERR_UNSUPPORTED, 1,
+                            "found complex values, expected real ones, or the type c128 or c64 (--precision "
+                            "c128)");
     r->whole.begin = r->header.body;
     return SPMM_OK;
 }
@@ -417,8 +421,8 @@ sp_parse_output sp_reading_target(const sp_reading *r)
 
 void sp_reading_describe(const sp_reading *r, sp_mtx_info *info)
 {
-    static const char *const field[] = {"real", "integer", "pattern"};
-    static const char *const symmetry[] = {"general", "symmetric", "skew-symmetric"};
+    static const char *const field[] = {"real", "integer", "pattern", "complex"};
+    static const char *const symmetry[] = {"general", "symmetric", "skew-symmetric", "hermitian"};
     snprintf(info->format, sizeof info->format, "%s",
              r->header.first_edge ? "edges"
              : r->header.array    ? "array"

@@ -207,13 +207,14 @@ static spmm_status read_in_order(sp_reading *r, ordered *o)
 static spmm_status finish_in_order(const sp_reading *r, ordered *o, spmm_csr *a, int64_t *duplicates)
 {
     const sp_symmetry symmetry = r->header.symmetry;
-    const int by_row = o->order == ORDER_BY_ROW, skew = symmetry == SP_SKEW;
+    const int by_row = o->order == ORDER_BY_ROW;
     if (is_result(r, o->order)) {
         *a = o->b;
         o->b = (spmm_csr){0};
     } else {
-        const int own = symmetry == SP_GENERAL ? 0 : skew && !by_row ? -1 : 1;
-        TRY(sp_csr_add_transpose(&o->b, own, skew && by_row ? -1 : 1, r->options.threads, a));
+        const sp_image image = sp_image_of(symmetry), same = SP_IMAGE_SAME;
+        TRY(sp_csr_add_transpose(&o->b, by_row && image ? same : image, by_row && image ? image : same,
+                                 r->options.threads, a));
         spmm_csr_destroy(&o->b);
     }
     return sp_csr_sort_sum_duplicates(a, r->options.threads, duplicates);

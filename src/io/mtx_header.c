@@ -34,8 +34,8 @@ static const struct {
 } places[SP_BANNER_WORDS] = {
     [SP_BANNER_OBJECT] = {"object", "M", "matrix"},
     [SP_BANNER_FORMAT] = {"format", "CA", "coordinate or array"},
-    [SP_BANNER_FIELD] = {"field", "RIP", "real, integer or pattern"},
-    [SP_BANNER_SYMMETRY] = {"symmetry", "GSK", "general, symmetric or skew-symmetric"},
+    [SP_BANNER_FIELD] = {"field", "RIPC", "real, complex, integer or pattern"},
+    [SP_BANNER_SYMMETRY] = {"symmetry", "GSKH", "general, symmetric, skew-symmetric or hermitian"},
 };
 
 /** Parses word number `which` of the banner at *p, moves *p past the word, and sets *value to the place of
@@ -108,7 +108,7 @@ static spmm_status read_banner(sp_text *stream, sp_header *h, sp_read_error *err
     h->symmetry = (sp_symmetry)value[SP_BANNER_SYMMETRY];
     if (h->array && h->field == SP_FIELD_PATTERN)
         return sp_error_set(error, SPMM_ERR_SYNTAX, line,
-                            "found an array of field pattern, expected real or integer values");
+                            "found an array of field pattern, expected real, complex or integer values");
     return SPMM_OK;
 }
 
@@ -143,7 +143,8 @@ static spmm_status size_number(const char **p, const char *what, int64_t limit, 
 static int64_t array_entries(const sp_header *h)
 {
     switch (h->symmetry) {
-    case SP_SYMMETRIC: return h->rows * (h->rows + 1) / 2;
+    case SP_SYMMETRIC:
+    case SP_HERMITIAN: return h->rows * (h->rows + 1) / 2;
     case SP_SKEW: return h->rows * (h->rows - 1) / 2;
     case SP_GENERAL: break;
     }
@@ -165,7 +166,10 @@ static spmm_status parse_sizes(const char *p, sp_header *h, sp_read_error *error
     if (h->symmetry != SP_GENERAL && h->rows != h->cols)
         return sp_error_set(error, SPMM_ERR_SYNTAX, line,
                             "found %lld x %lld, expected a square matrix: it is %s", (long long)h->rows,
-                            (long long)h->cols, h->symmetry == SP_SKEW ? "skew-symmetric" : "symmetric");
+                            (long long)h->cols,
+                            h->symmetry == SP_SKEW        ? "skew-symmetric"
+                            : h->symmetry == SP_HERMITIAN ? "hermitian"
+                                                          : "symmetric");
     if (h->array) h->entries = array_entries(h);
     return SPMM_OK;
 }

@@ -6,7 +6,7 @@
 #include "io/mtx_banner.h"
 #include "io/text_chunks.h"
 
-typedef enum sp_field { SP_FIELD_REAL, SP_FIELD_INTEGER, SP_FIELD_PATTERN } sp_field;
+typedef enum sp_field { SP_FIELD_REAL, SP_FIELD_INTEGER, SP_FIELD_PATTERN, SP_FIELD_COMPLEX } sp_field;
 
 typedef struct sp_header {
     int array; /**< 1: array format; 0: coordinate format */

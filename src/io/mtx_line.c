@@ -61,7 +61,9 @@ static sp_line_kind parse_value(cursor *c, const sp_parse_output *t, const char 
 {
     const int integer = t->header->field == SP_FIELD_INTEGER;
     char weight[96];
-    const char *expected = integer ? "an integer value" : "a real value";
+    const char *expected = integer                                      ? "an integer value"
+                           : t->header->field == SP_FIELD_COMPLEX ? "the two parts of a complex value"
+                                                                  : "a real value";
     const char *stop;
     c->p = sp_skip_blanks(c->p);
     if (*c->p == '\n' && t->header->first_edge) {
@@ -113,18 +115,24 @@ sp_line_kind sp_parse_line(const sp_parse_output *t, const char *p, int64_t line
     const sp_header *const h = t->header;
     cursor c = {h, p, line, error};
     if (!sp_is_entry_line(p, h->comment)) return SP_LINE_SKIP;
-    entry->value = 1.0;
+    double part[2] = {1.0, 0.0};
     if (!h->array && parse_place(&c, entry) == SP_LINE_WRONG) return SP_LINE_WRONG;
     if (h->field != SP_FIELD_PATTERN &&
-        parse_value(&c, t, "the end of the line after the indices", &entry->value) == SP_LINE_WRONG)
+        parse_value(&c, t, "the end of the line after the indices", &part[0]) == SP_LINE_WRONG)
         return SP_LINE_WRONG;
+    if (h->field == SP_FIELD_COMPLEX &&
+        parse_value(&c, t, "the end of the line after the real part", &part[1]) == SP_LINE_WRONG)
+        return SP_LINE_WRONG;
+    entry->value = __builtin_complex(part[0], part[1]);
     c.p = sp_skip_blanks(c.p);
     if (*c.p != '\n') return wrong_end(&c);
-    if (!h->array && h->symmetry == SP_SKEW && entry->i == entry->j && entry->value != 0) {
+    const int skew = h->symmetry == SP_SKEW && entry->value != 0;
+    if (!h->array && entry->i == entry->j && (skew || (h->symmetry == SP_HERMITIAN && part[1] != 0))) {
         char found[96];
-        snprintf(found, sizeof found, "the diagonal entry (%lld, %lld)", (long long)entry->i,
-                 (long long)entry->j);
-        return wrong(&c, found, "none but zeros in a skew-symmetric matrix");
+        snprintf(found, sizeof found, "the diagonal entry (%lld, %lld)%s", (long long)entry->i,
+                 (long long)entry->j, skew ? "" : " with an imaginary part");
+        return wrong(&c, found,
+                     skew ? "none but zeros in a skew-symmetric matrix" : "real ones in a hermitian matrix");
     }
     return SP_LINE_ENTRY;
 }

@@ -61,10 +61,15 @@ static ALWAYS_INLINE const char *fast_index(const char *p, uint64_t base, uint64
     return mtx_parse_skip(q);
 }
 
-/** Parses a value and returns its end; NULL if the careful path has to parse the line. */
-static ALWAYS_INLINE const char *fast_value(const char *p, const sp_field field, double *value)
+/** Parses a value and returns its end; NULL if the careful path has to parse the line.
+ *  \param [out] value  the real part, and of a complex value the imaginary part */
+static ALWAYS_INLINE const char *fast_value(const char *p, const sp_field field, double value[2])
 {
     if (field == SP_FIELD_REAL) return sp_parse_real_fast(p, value);
+    if (field == SP_FIELD_COMPLEX) {
+        const char *const end = sp_parse_real_fast(p, value);
+        return end && between(*end) ? sp_parse_real_fast(mtx_parse_skip(end), value + 1) : NULL;
+    }
     const int negative = *p == '-';
     uint64_t magnitude = 0;
     const char *const q = sp_parse_index(p + negative, &magnitude);
@@ -79,9 +84,10 @@ static ALWAYS_INLINE const char *fast_line_end(const char *p)
     return *p == '\n' ? p + 1 : NULL;
 }
 
-static ALWAYS_INLINE int mtx_parse_fits(double value, const spmm_precision precision)
+static ALWAYS_INLINE int mtx_parse_fits(const double value[2], const spmm_precision precision)
 {
-    return fabs(value) <= sp_type_of(precision).most;
+    const double most = sp_type_of(precision).most;
+    return fabs(value[0]) <= most && fabs(value[1]) <= most;
 }
 
 /* values of the parameter `field` besides those of sp_field. FIELD_SKIPPED: the rest of the line after the
@@ -92,7 +98,7 @@ enum { FIELD_SKIPPED = -1, COLUMN_SKIPPED = -2 };
  *  the line. The newline of the line must be before `end`. Sets *i and *j to the indices, 0-based. */
 static ALWAYS_INLINE const char *fast_coordinate(const char *p, const char *end, const sp_header *h,
                                                  const int field, const spmm_precision precision, uint64_t *i,
-                                                 uint64_t *j, double *value)
+                                                 uint64_t *j, double value[2])
 {
     const uint64_t base = !h->from_zero;
     const char *q = fast_index(mtx_parse_skip(p), base, (uint64_t)h->rows, i);
@@ -108,7 +114,7 @@ static ALWAYS_INLINE const char *fast_coordinate(const char *p, const char *end,
     if (field != SP_FIELD_PATTERN) {
         const char *const third = q;
         q = fast_value(q, (sp_field)field, value);
-        if (__builtin_expect(!q || !between(third[-1]) || !mtx_parse_fits(*value, precision), 0)) return NULL;
+        if (__builtin_expect(!q || !between(third[-1]) || !mtx_parse_fits(value, precision), 0)) return NULL;
     }
     return fast_line_end(q);
 }
@@ -128,12 +134,13 @@ static ALWAYS_INLINE int64_t parse_coordinate(const sp_parse_output *t, const sp
     const int64_t capacity = t->capacity;
     const int64_t first_entry = t->first_entry;
     int64_t slot = c->first_entry, line = c->first_line;
+    const int diagonal = h.symmetry == SP_SKEW || h.symmetry == SP_HERMITIAN; /* its entries are checked */
     unsigned seen = 0;
     for (const char *p = c->text; p < end; line++) {
         uint64_t i, j;
-        double value = 1.0;
-        const char *next = fast_coordinate(p, end, &h, field, precision, &i, &j, &value);
-        if (__builtin_expect(!next || slot >= capacity || (h.symmetry == SP_SKEW && i == j), 0)) {
+        double value[2] = {1.0, 0.0};
+        const char *next = fast_coordinate(p, end, &h, field, precision, &i, &j, value);
+        if (__builtin_expect(!next || slot >= capacity || (diagonal && i == j), 0)) {
             sp_entry entry;
             const careful_result result = careful(t, c, p, line, slot, &entry, error);
             p = result.next;
@@ -141,14 +148,15 @@ static ALWAYS_INLINE int64_t parse_coordinate(const sp_parse_output *t, const sp
             if (!result.stored) continue;
             i = (uint64_t)(entry.i - !h.from_zero);
             j = (uint64_t)(entry.j - !h.from_zero);
-            value = entry.value;
+            value[0] = __real__ entry.value;
+            value[1] = __imag__ entry.value;
         } else {
             p = next;
         }
         if (h.symmetry != SP_GENERAL) seen |= (i > j ? LOWER : 0u) | (i < j ? UPPER : 0u);
         I[slot - first_entry] = (int32_t)i;
         J[slot - first_entry] = (int32_t)j;
-        if (val) sp_value_set(val, precision, slot - first_entry, value);
+        if (val) sp_value_set(val, precision, slot - first_entry, __builtin_complex(value[0], value[1]));
         slot++;
     }
     *triangles = seen;
@@ -180,12 +188,13 @@ static position array_place(const sp_header *h, int64_t slot)
     return (position){slot - (j * n - j * (j - 1) / 2) + j + skew, j};
 }
 
-static void store_dense(const sp_parse_output *t, position *at, double value)
+static void store_dense(const sp_parse_output *t, position *at, sp_c128 value)
 {
     const sp_symmetry symmetry = t->header->symmetry;
     sp_value_set(t->val, t->precision, at->i * t->ld + at->j, value);
     if (symmetry != SP_GENERAL)
-        sp_value_set(t->val, t->precision, at->j * t->ld + at->i, symmetry == SP_SKEW ? -value : value);
+        sp_value_set(t->val, t->precision, at->j * t->ld + at->i,
+                     SP_VALUE_OF_IMAGE(value, sp_image_of(symmetry)));
     if (++at->i == t->header->rows) {
         at->j++;
         at->i = symmetry == SP_GENERAL ? 0 : at->j + (symmetry == SP_SKEW);
@@ -199,8 +208,8 @@ static ALWAYS_INLINE int64_t parse_array(const sp_parse_output *t, const sp_chun
     int64_t slot = c->first_entry, line = c->first_line;
     position at = array_place(t->header, slot);
     for (const char *p = c->text; p < end; line++) {
-        double value = 0.0;
-        const char *next = fast_value(mtx_parse_skip(p), field, &value);
+        double value[2] = {0.0, 0.0};
+        const char *next = fast_value(mtx_parse_skip(p), field, value);
         if (next) next = fast_line_end(next);
         if (__builtin_expect(!next || slot >= t->capacity || !mtx_parse_fits(value, precision), 0)) {
             sp_entry entry;
@@ -208,14 +217,16 @@ static ALWAYS_INLINE int64_t parse_array(const sp_parse_output *t, const sp_chun
             p = result.next;
             if (!p) break;
             if (!result.stored) continue;
-            value = entry.value;
+            value[0] = __real__ entry.value;
+            value[1] = __imag__ entry.value;
         } else {
             p = next;
         }
+        const sp_c128 both = __builtin_complex(value[0], value[1]);
         if (t->dense)
-            store_dense(t, &at, value);
+            store_dense(t, &at, both);
         else
-            sp_value_set(t->val, precision, slot, value);
+            sp_value_set(t->val, precision, slot, both);
         slot++;
     }
     return slot - c->first_entry;
@@ -250,6 +261,10 @@ static ALWAYS_INLINE int64_t parse_by_field(const sp_parse_output *t, const sp_c
     case SP_FIELD_INTEGER:
         return t->header->array ? parse_array(t, c, SP_FIELD_INTEGER, p, error)
                                 : parse_coordinate(t, c, SP_FIELD_INTEGER, p, seen, error);
+    case SP_FIELD_COMPLEX: /* only for complex types */
+        return !sp_is_complex(p)  ? 0
+               : t->header->array ? parse_array(t, c, SP_FIELD_COMPLEX, p, error)
+                                  : parse_coordinate(t, c, SP_FIELD_COMPLEX, p, seen, error);
     case SP_FIELD_PATTERN: break;
     }
     return parse_coordinate(t, c, SP_FIELD_PATTERN, p, seen, error);

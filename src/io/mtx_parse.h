@@ -37,7 +37,7 @@ typedef struct sp_triangles {
 
 typedef struct sp_entry {
     int64_t i, j; /**< row and column index, as they stand in the file */
-    double value;
+    sp_c128 value;
 } sp_entry;
 
 typedef enum sp_line_kind { SP_LINE_SKIP, SP_LINE_ENTRY, SP_LINE_WRONG } sp_line_kind;

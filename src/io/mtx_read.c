@@ -7,7 +7,7 @@
 
 spmm_status sp_read_sizes_of(const char *path, int fd, sp_sizes *sizes)
 {
-    const sp_read_options options = {.threads = 1};
+    const sp_read_options options = {.threads = 1, .precision = SPMM_C128}; /* takes any values */
     sp_reading r;
     memset(sizes, 0, sizeof *sizes);
     const spmm_status status = sp_reading_begin_open(&r, path, fd, &options, NULL);
@@ -42,8 +42,8 @@ static void keep_nonzeros(sp_coo *coo)
     int64_t from = 0, to = 0;
     for (int64_t j = 0; j < coo->cols; j++) {
         for (int64_t i = general ? 0 : j + skew; i < n; i++, from++) {
-            const double value = sp_value_get(coo->val, coo->precision, from);
-            if (value == 0.0) continue;
+            const sp_c128 value = sp_value_at(coo->val, coo->precision, from);
+            if (value == 0) continue;
             coo->I[to] = (int32_t)i;
             coo->J[to] = (int32_t)j;
             sp_value_set(coo->val, coo->precision, to++, value);
@@ -58,7 +58,7 @@ static spmm_status read_array(sp_reading *r, sp_coo *coo)
     TRY(sp_alloc(&coo->val, t.capacity, sp_value_size(t.precision), "the values of the array"));
     t.val = coo->val;
     TRY(sp_reading_body(r, &t));
-    for (int64_t k = 0; k < r->header.entries; k++) coo->nnz += sp_value_get(coo->val, t.precision, k) != 0.0;
+    for (int64_t k = 0; k < r->header.entries; k++) coo->nnz += sp_value_at(coo->val, t.precision, k) != 0;
     TRY(sp_alloc((void **)&coo->I, coo->nnz, sizeof *coo->I, "row indices"));
     TRY(sp_alloc((void **)&coo->J, coo->nnz, sizeof *coo->J, "column indices"));
     keep_nonzeros(coo);
@@ -122,9 +122,9 @@ static spmm_status read_dense_array(sp_reading *r, spmm_multivector *x)
     return r->error.status;
 }
 
-static void mtx_read_add(spmm_multivector *x, int64_t i, int64_t j, double value)
+static void mtx_read_add(spmm_multivector *x, int64_t i, int64_t j, sp_c128 value)
 {
-    sp_value_set(x->data, x->precision, i * x->ld + j, sp_multivector_get(x, i, j) + value);
+    sp_value_set(x->data, x->precision, i * x->ld + j, sp_multivector_at(x, i, j) + value);
 }
 
 static spmm_status read_dense_coordinate(sp_reading *r, spmm_multivector *x)
@@ -133,10 +133,10 @@ static spmm_status read_dense_coordinate(sp_reading *r, spmm_multivector *x)
     spmm_status status = read_coordinate(r, &coo);
     if (status == SPMM_OK) status = create_dense(r, x);
     for (int64_t k = 0; status == SPMM_OK && k < coo.nnz; k++) {
-        const double value = coo.val ? sp_value_get(coo.val, coo.precision, k) : 1.0;
+        const sp_c128 value = coo.val ? sp_value_at(coo.val, coo.precision, k) : 1.0;
         mtx_read_add(x, coo.I[k], coo.J[k], value);
         if (coo.symmetry != SP_GENERAL && coo.I[k] != coo.J[k])
-            mtx_read_add(x, coo.J[k], coo.I[k], coo.symmetry == SP_SKEW ? -value : value);
+            mtx_read_add(x, coo.J[k], coo.I[k], SP_VALUE_OF_IMAGE(value, sp_image_of(coo.symmetry)));
     }
     sp_coo_destroy(&coo);
     return status;

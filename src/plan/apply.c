@@ -1,8 +1,9 @@
 /** The public functions that compute products. */
+#include "base/enum_words.h"
 #include "base/fp_environment.h"
 #include "plan/plan_struct.h"
 
-static sp_value factor(const spmm_plan *plan, double value)
+static sp_value factor(const spmm_plan *plan, spmm_complex value)
 {
     return sp_value_of(value, plan->forward->precision);
 }
@@ -61,8 +62,8 @@ static spmm_status check_transposed_capture(const spmm_plan *p)
                                  : "expected a product with the transpose before the capture");
 }
 
-static spmm_status apply_transposed(spmm_plan *p, double alpha, const spmm_multivector *x, double beta,
-                                    spmm_multivector *y)
+static spmm_status apply_transposed(spmm_plan *p, int conjugate, spmm_complex alpha,
+                                    const spmm_multivector *x, spmm_complex beta, spmm_multivector *y)
 {
     if (p->forward->stream) TRY(check_transposed_capture(p));
     if (!p->transposed) { /* create it from the current values of the matrix */
@@ -70,7 +71,7 @@ static spmm_status apply_transposed(spmm_plan *p, double alpha, const spmm_multi
         TRY(sp_agree(p->forward->grid->comm, "plan", there ? SPMM_OK : sp_plan_refresh(p->own)));
         TRY(sp_transposed_create(p->forward, &p->transposed));
     }
-    return sp_transposed_apply(p->transposed, factor(p, alpha), x, factor(p, beta), y);
+    return sp_transposed_apply(p->transposed, conjugate, factor(p, alpha), x, factor(p, beta), y);
 }
 
 spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
@@ -78,5 +79,33 @@ spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_mult
 {
     SP_DEFAULT_FP;
     TRY(sp_plan_take(plan, __func__, 1));
-    return sp_plan_give(plan, apply_transposed(plan, alpha, x, beta, y));
+    return sp_plan_give(plan, apply_transposed(plan, 0, alpha, x, beta, y));
+}
+
+/* ---- with complex factors ---- */
+
+/** Checks that a plan for real values is given real factors. */
+static spmm_status check_factors(const spmm_plan *p, spmm_complex alpha, spmm_complex beta)
+{
+    const spmm_precision precision = p->forward->precision;
+    if (sp_is_complex(precision) || (__imag__ alpha == 0 && __imag__ beta == 0)) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "spmm_apply_complex: %s has an imaginary part, expected a real number: the "
+                                   "matrix is %s",
+                   __imag__ alpha == 0 ? "beta" : "alpha", sp_precision_word(precision));
+}
+
+spmm_status spmm_apply_complex(spmm_plan *plan, spmm_operation op, spmm_complex alpha,
+                               const spmm_multivector *x, spmm_complex beta, spmm_multivector *y)
+{
+    SP_DEFAULT_FP;
+    TRY(sp_among(__func__, "op", (int)op, "spmm_operation", SPMM_NO_TRANSPOSE, SPMM_CONJUGATE_TRANSPOSE));
+    TRY(sp_plan_take(plan, __func__, 1));
+    plan->forward->function = __func__;
+    /* after a failure too, this rank takes part in the product, with the real parts of the factors */
+    const spmm_status given = check_factors(plan, alpha, beta);
+    const spmm_status status =
+        op == SPMM_NO_TRANSPOSE
+            ? sp_product_apply(plan->forward, factor(plan, alpha), x, factor(plan, beta), y)
+            : apply_transposed(plan, op == SPMM_CONJUGATE_TRANSPOSE, alpha, x, beta, y);
+    return sp_plan_give(plan, given == SPMM_OK ? status : check_factors(plan, alpha, beta));
 }

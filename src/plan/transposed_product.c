@@ -295,9 +295,10 @@ static spmm_status spread(sp_transposed *t, const spmm_multivector *x, const spm
     return host == &t->x ? SPMM_OK : spmm_multivector_copy(host, &t->x);
 }
 
-spmm_status sp_transposed_apply(sp_transposed *t, sp_value alpha, const spmm_multivector *x, sp_value beta,
-                                spmm_multivector *y)
+spmm_status sp_transposed_apply(sp_transposed *t, int conjugate, sp_value alpha, const spmm_multivector *x,
+                                sp_value beta, spmm_multivector *y)
 {
+    t->product->conjugate = conjugate;
     if (!sp_transposed_shares_x(t)) return sp_product_apply(t->product, alpha, x, beta, y);
     if (t->product->k == 0) return check_operands(t, x, y);
     if (t->product->stream) TRY(sp_device_take_stream(t->product->stream));

@@ -63,7 +63,7 @@ static int append_by_rule(choice *c, sp_suitability least, int most)
 /* ---- kernels for GPUs ---- */
 
 #define TREE(argument, word, ...) word##_tree,
-static const choice_node *const trees[] = {SP_VALUE_TYPES(TREE, )};
+static const choice_node *const trees[] = {SP_REAL_TYPES(TREE, )};
 
 /** Returns the leaf of the decision tree for the matrix. Sets c->why to the compared traits, each once, such
  *  as "f64, 0.25 of the entries ..". */

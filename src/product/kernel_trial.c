@@ -37,7 +37,7 @@ static spmm_status kernel_trial_run(void *of, void *made)
 {
     timed_kernels *const d = of;
     const sp_row_blocks *const blocks = made;
-    return sp_row_blocks_run(blocks, 0, blocks->count, d->t->shape, &d->x, &d->y, SP_STREAM_MAIN);
+    return sp_row_blocks_run(blocks, 0, blocks->count, d->t->shape, 0, &d->x, &d->y, SP_STREAM_MAIN);
 }
 
 static spmm_status wait_for_gpu(void *of)

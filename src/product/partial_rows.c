@@ -139,12 +139,13 @@ spmm_status sp_partial_rows_update(sp_partial_rows *r, const void *on_gpu)
 
 /* ---- products ---- */
 
-spmm_status sp_partial_rows_compute(sp_partial_rows *r, const spmm_multivector *x, sp_phases *phases)
+spmm_status sp_partial_rows_compute(sp_partial_rows *r, int conjugate, const spmm_multivector *x,
+                                    sp_phases *phases)
 {
     spmm_multivector own = *x, y = r->s;
     own.ghost_low = own.ghost_high = y.ghost_low = y.ghost_high = 0;
     TRY(sp_phase_begin(phases, SP_PHASE_PARTIAL, 0, SP_STREAM_MAIN));
-    TRY(sp_row_blocks_run(&r->parts, 0, r->parts.count, r->shape, &own, &y, SP_STREAM_MAIN));
+    TRY(sp_row_blocks_run(&r->parts, 0, r->parts.count, r->shape, conjugate, &own, &y, SP_STREAM_MAIN));
     TRY(sp_phase_end(phases, SP_PHASE_PARTIAL, 0, SP_STREAM_MAIN));
     return r->computed ? sp_event_record(r->computed, SP_STREAM_MAIN) : SPMM_OK;
 }

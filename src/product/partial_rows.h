@@ -43,10 +43,12 @@ void sp_partial_rows_destroy(sp_partial_rows *rows);
  * sp_partial_rows_end(), which notifies the neighbors of the failure. */
 
 /** Computes the partial rows for other ranks. Local; on a GPU queued in SP_STREAM_MAIN.
- *  \param [in]     x       X; only its owned rows are read
- *  \param [in,out] phases  receives the times
+ *  \param [in]     conjugate  1: with the conjugate of the matrix
+ *  \param [in]     x          X; only its owned rows are read
+ *  \param [in,out] phases     receives the times
  *  \return SPMM_OK, the status of the kernel's run(), SPMM_ERR_DEVICE */
-spmm_status sp_partial_rows_compute(sp_partial_rows *rows, const spmm_multivector *x, sp_phases *phases);
+spmm_status sp_partial_rows_compute(sp_partial_rows *rows, int conjugate, const spmm_multivector *x,
+                                    sp_phases *phases);
 
 /** Starts to send the rows. Collective over the process column, as is sp_partial_rows_end().
  *  \param [in] status  this rank's status so far

@@ -83,6 +83,7 @@ typedef struct sp_product {
     spmm_precision precision;
     spmm_device space; /**< memory of X and Y */
     sp_shape shape;
+    int conjugate; /**< 1: products are with the conjugate of the matrix */
     int threads;
     int overlap; /**< 1: interior rows are computed during the exchange */
     sp_conversion conversion;

@@ -20,7 +20,8 @@ typedef struct sum_step {
 struct sp_reduction {
     MPI_Comm comm; /* communicator of the process row */
     int rank, size;
-    int64_t elements;
+    int64_t elements; /* reals: a complex value is two */
+    int parts;        /* reals per value */
     spmm_precision precision;
     spmm_device space;
     spmm_reduce method;
@@ -340,11 +341,13 @@ spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_prec
                                 spmm_device space, spmm_reduce method, int threads, sp_trial *trial,
                                 sp_reduction **reduction)
 {
+    const sp_value_type type = sp_type_of(precision);
     const sp_reduction what = {.comm = grid->row_comm,
                                .rank = grid->coords[1],
                                .size = grid->dims[1],
-                               .elements = elements,
-                               .precision = precision,
+                               .elements = elements * type.parts,
+                               .parts = type.parts,
+                               .precision = type.real,
                                .space = space,
                                .threads = threads};
     *reduction = NULL;
@@ -360,7 +363,7 @@ spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_prec
 
 void sp_reduction_set_elements(sp_reduction *r, int64_t elements)
 {
-    if (r) r->elements = elements;
+    if (r) r->elements = elements * r->parts;
 }
 
 void sp_reduction_destroy(sp_reduction *r)

@@ -53,7 +53,9 @@ static int list_arrays(const sp_kernel *kernel, const sp_row_block *p, sp_value_
  *  little-endian order. */
 static void number_entries(const spmm_csr *a, int threads)
 {
-#define WRITE(T) memcpy((T *)a->as + e, &(uint64_t){(uint64_t)e + 1}, sizeof(T));
+#define WRITE(T)                                                                               \
+    memset((T *)a->as + e, 0, sizeof(T)); /* a type may have more bytes than the number */     \
+    memcpy((T *)a->as + e, &(uint64_t){(uint64_t)e + 1}, sizeof(T) < 8 ? sizeof(T) : 8);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t e = 0; e < a->nnz; e++) SP_BY_TYPE(a->precision, WRITE);
 #undef WRITE
@@ -64,7 +66,7 @@ static void number_entries(const spmm_csr *a, int threads)
  *  \param [in] numbers  [map->count] in host memory */
 static void translate(const void *numbers, const spmm_csr *a, int threads, value_map *map)
 {
-#define READ(T) memcpy(&number, (const T *)numbers + i, sizeof(T));
+#define READ(T) memcpy(&number, (const T *)numbers + i, sizeof(T) < 8 ? sizeof(T) : 8);
     int64_t unlike = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : unlike)
     for (int64_t i = 0; i < map->count; i++) {

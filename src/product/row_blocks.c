@@ -179,7 +179,7 @@ void sp_row_blocks_destroy(sp_row_blocks *parts)
 }
 
 spmm_status sp_row_blocks_run(const sp_row_blocks *parts, int begin, int end, sp_shape shape,
-                              const spmm_multivector *x, const spmm_multivector *y, sp_stream stream)
+                              int conjugate, const spmm_multivector *x, const spmm_multivector *y, sp_stream stream)
 {
     const int on_gpu = parts->kernel->device == SPMM_CUDA;
     for (int i = begin; i < end; i++) {
@@ -194,6 +194,7 @@ spmm_status sp_row_blocks_run(const sp_row_blocks *parts, int begin, int end, sp
                                   .ranges = on_gpu ? NULL : &p->work,
                                   .state = p->state,
                                   .shape = shape,
+                                  .conjugate = conjugate,
                                   .stream = on_gpu ? sp_device_stream(stream) : NULL,
                                   .x = x,
                                   .y = &rows};

@@ -127,10 +127,11 @@ void sp_row_blocks_destroy(sp_row_blocks *parts);
 
 /** Runs the kernel on row blocks [begin, end), which computes their rows of y. Local; on a GPU the kernels
  *  are queued.
- *  \param [in] x       X with its ghost rows counted as rows: row 0 is the first ghost row
- *  \param [in] stream  the stream to queue the kernels in; ignored on a CPU
+ *  \param [in] conjugate  1: the kernel multiplies by the conjugate of the matrix
+ *  \param [in] x          X with its ghost rows counted as rows: row 0 is the first ghost row
+ *  \param [in] stream     the stream to queue the kernels in; ignored on a CPU
  *  \return the status of the kernel's run() */
-spmm_status sp_row_blocks_run(const sp_row_blocks *parts, int begin, int end, sp_shape shape,
+spmm_status sp_row_blocks_run(const sp_row_blocks *parts, int begin, int end, sp_shape shape, int conjugate,
                               const spmm_multivector *x, const spmm_multivector *y, sp_stream stream);
 
 /** Returns the number of rows in the interior row blocks. Local. */

@@ -65,7 +65,7 @@ static spmm_status run_rows(sp_product *p, sp_phase phase, int begin, int end, s
     if (begin == end) return SPMM_OK;
     if (p->exchange && (p->pending.kinds & SP_STEP_MOVES)) xs.data = sp_exchange_reads_at(p->exchange);
     TRY(sp_phase_begin(&p->phases, phase, s, stream));
-    TRY(sp_row_blocks_run(&p->parts, begin, end, p->shape, &xs, &ys, stream));
+    TRY(sp_row_blocks_run(&p->parts, begin, end, p->shape, p->conjugate, &xs, &ys, stream));
     return sp_phase_end(&p->phases, phase, s, stream);
 }
 
@@ -98,7 +98,7 @@ static spmm_status scale(sp_product *p)
 
 static spmm_status partial(sp_product *p)
 {
-    return sp_partial_rows_compute(p->partial, &p->pending.x, &p->phases);
+    return sp_partial_rows_compute(p->partial, p->conjugate, &p->pending.x, &p->phases);
 }
 
 static spmm_status begin_partial(sp_product *p)

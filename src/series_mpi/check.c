@@ -101,7 +101,7 @@ static spmm_status check_generate(const sp_series_job *job, sp_series_sample *s)
 static double all_pairs(const spmm_multivector *z, const sp_spread *spread)
 {
     double total = 0;
-    SP_BY_TYPE(z->precision, PAIRS);
+    SP_BY_REAL(z->precision, PAIRS);
     return total;
 }
 

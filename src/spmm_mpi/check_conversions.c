@@ -112,8 +112,8 @@ static void check_conversions_fill(const checks *c, const algorithm *algo, targe
     enum { FIRST_ROWS = 4, FIRST_TRIPLETS = 1 << 14 };
     const double believable = 0.05; /* seconds to measure before extrapolating */
     const spmm_precision p = f->coo->precision;
-    void (*const piece)(target *, int64_t, int64_t) = algo->single_pass ? SP_OF_TYPE(fill_single_pass, p)
-                                                                        : SP_OF_TYPE(fill_scan, p);
+    void (*const piece)(target *, int64_t, int64_t) = algo->single_pass ? SP_OF_REAL(fill_single_pass, p)
+                                                                        : SP_OF_REAL(fill_scan, p);
     const int64_t total = algo->single_pass ? f->coo->nnz : f->coo->rows;
     int64_t step = algo->single_pass ? FIRST_TRIPLETS : (int64_t)FIRST_ROWS * c->threads;
     double filling = 0;

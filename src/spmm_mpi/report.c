@@ -140,14 +140,22 @@ static void rounded_line(FILE *out, const sp_record *r)
     else
         fprintf(out, "the error of Y is at most %.2g of its bound,\n      %s (at most %.1e)\n",
                 r->error.of_bound, bound_text(r), r->error.rounding);
-    if (r->error.wrong > 0 && !isfinite(r->error.found) && isfinite(r->error.expected))
+    if (r->error.wrong > 0 && !sp_is_finite(r->error.found) && sp_is_finite(r->error.expected))
         fprintf(out, "      elements of X beyond %.1e travel as infinity: omit --exchange-precision\n",
                 (double)FLT_MAX);
 }
 
+/** Writes a value, with its imaginary part unless that is 0. */
+static const char *value_text(char *text, size_t n, sp_c128 v)
+{
+    const int used = snprintf(text, n, "%.17g", __real__ v);
+    if (__imag__ v != 0) snprintf(text + used, n - (size_t)used, "%+.17gi", __imag__ v);
+    return text;
+}
+
 void sp_report_run(FILE *out, const sp_record *r, int width)
 {
-    char error[32];
+    char error[32], found[64], expected[64];
     fprintf(out, "%4lld  %-*s  %-9s %10.4f %10.4f %6.1f%% %9.2f %7s  %s\n", (long long)r->run.k, width,
             r->run.kernel, r->run.format, 1e3 * r->apply.median, 1e3 * r->apply.min, spread(r), r->gflops,
             error_text(r, error, sizeof error),
@@ -164,9 +172,10 @@ void sp_report_run(FILE *out, const sp_record *r, int width)
     if (!r->error.wrong)
         fprintf(out, "; %lld do not have the required bits", (long long)r->error.different);
     else
-        fprintf(out, "; first wrong: Y(%lld,%lld) = %.17g,\n      the serial product has %.17g (bound %.2e)",
-                (long long)r->error.row + 1, (long long)r->error.column + 1, r->error.found,
-                r->error.expected, r->error.bound);
+        fprintf(out, "; first wrong: Y(%lld,%lld) = %s,\n      the serial product has %s (bound %.2e)",
+                (long long)r->error.row + 1, (long long)r->error.column + 1,
+                value_text(found, sizeof found, r->error.found),
+                value_text(expected, sizeof expected, r->error.expected), r->error.bound);
     fprintf(out, "\n");
 }
 

@@ -34,31 +34,36 @@ static void merge(sp_error *into, const sp_error *part)
     }
 }
 
-static int same_value(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+static int is_nan(sp_c128 v) { return isnan(__real__ v) || isnan(__imag__ v); }
+
+static int same_value(sp_c128 a, sp_c128 b) { return a == b || (is_nan(a) && is_nan(b)); }
 
 static double allowance(int64_t n, double sum, spmm_precision precision)
 {
     const sp_value_type type = sp_type_of(precision);
-    const double nu = (double)n * type.unit;
+    /* a part of a complex element is a sum of twice as many products, and the modulus of its error at most
+       sqrt(2) times as large as that of the larger part's */
+    const double products = (double)n * type.parts, parts = type.parts == 2 ? M_SQRT2 : 1;
+    const double nu = products * type.unit;
     /* if n u >= 1/2, gamma_n is huge or undefined. Then use 2 n u: already n u bounds the error of a sum of
        n products (Jeannerod, Rump: SIAM J. Matrix Anal. Appl. 34(2), 2013) */
     const double gamma = nu < 0.5 ? nu / (1 - nu) : 2 * nu;
-    return 2 * (gamma * sum + (double)n * type.least); /* 2: both y and the reference may have this error */
+    return 2 * parts * (gamma * sum + products * type.least); /* 2: both y and the reference may have this error */
 }
 
 /** Returns the relative error of `found` against `expected`, or the absolute error if `expected` is 0. */
-static double relative_error(double found, double expected)
+static double relative_error(sp_c128 found, sp_c128 expected)
 {
     if (same_value(found, expected)) return 0;
-    const double difference = fabs(found - expected);
-    const double relative = expected != 0 ? difference / fabs(expected) : difference;
+    const double difference = sp_magnitude(found - expected);
+    const double relative = expected != 0 ? difference / sp_magnitude(expected) : difference;
     return isnan(relative) ? INFINITY : relative;
 }
 
 /** Compares an element of Y, `found`, with that of the serial product, `expected`, and with that of the
  *  product with one chain per element, `plain`. \param [in] rounding the part of the bound that is due to
  *  rounded rows of X */
-static void verify_compare(int64_t row, int64_t column, double found, double expected, double plain,
+static void verify_compare(int64_t row, int64_t column, sp_c128 found, sp_c128 expected, sp_c128 plain,
                            double bound, double rounding, sp_error *e)
 {
     const int same = same_value(found, expected);
@@ -69,11 +74,12 @@ static void verify_compare(int64_t row, int64_t column, double found, double exp
     if (relative > e->max_relative) e->max_relative = relative;
     if (rounding > e->rounding) e->rounding = rounding;
     if (rounding > 0 && !same) {
-        const double part = fabs(found - expected) / bound;
+        const double part = sp_magnitude(found - expected) / bound;
         e->of_bound = isnan(part) ? INFINITY : fmax(e->of_bound, part);
     }
-    /* isfinite(): the bound may be infinite */
-    if (same || (isfinite(expected) && isfinite(found) && fabs(found - expected) <= bound)) return;
+    /* finite: the bound may be infinite */
+    if (same || (sp_is_finite(expected) && sp_is_finite(found) && sp_magnitude(found - expected) <= bound))
+        return;
     e->wrong++;
     if (e->row < 0) {
         e->row = row;
@@ -120,10 +126,10 @@ static void sum_rounding(const sp_matrix *a, int64_t i, const spmm_multivector *
     memset(sum, 0, (size_t)x->k * sizeof *sum);
     while (row >= r->row_begin[p + 1]) p++;
     for (int64_t e = a->row_start[i]; e < a->row_start[i + 1]; e++) {
-        const double value = fabs(sp_value_get(a->val, a->precision, e));
+        const double value = sp_magnitude(sp_value_at(a->val, a->precision, e));
         if (owns(r, p, a->col[e])) continue;
         for (int64_t j = 0; j < x->k; j++)
-            sum[j] += value * fmax((double)FLT_EPSILON / 2 * fabs(sp_multivector_get(x, a->col[e], j)),
+            sum[j] += value * fmax((double)FLT_EPSILON / 2 * sp_magnitude(sp_multivector_at(x, a->col[e], j)),
                                    (double)FLT_TRUE_MIN / 2);
     }
 }
@@ -148,8 +154,8 @@ static void check_rows(const sp_matrix *a, int64_t begin, int64_t end, const spm
         if (rounded) sum_rounding(a, begin + i, x, rounded, s->rounding);
         for (int64_t j = 0; j < x->k; j++) {
             const double rounding = rounded ? (1 + 2 * DBL_EPSILON * (double)n) * s->rounding[j] : 0;
-            verify_compare(begin + i, j, sp_multivector_get(y, begin + i, j),
-                           sp_multivector_get(&s->reference, i, j), sp_multivector_get(plain, i, j),
+            verify_compare(begin + i, j, sp_multivector_at(y, begin + i, j),
+                           sp_multivector_at(&s->reference, i, j), sp_multivector_at(plain, i, j),
                            allowance(n, s->sum[i * x->k + j], a->precision) + rounding, rounding, e);
         }
     }

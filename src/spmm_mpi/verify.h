@@ -18,7 +18,8 @@ typedef struct sp_error {
                         differ and one of them is infinite or NaN */
     int64_t different;   /**< number of elements that differ at all; 0 equals -0, and all NaNs are equal */
     int64_t row, column; /**< position of the first wrong element; -1: none is wrong */
-    double found, expected, bound; /**< first wrong element: its y, its ref, the allowed error */
+    sp_c128 found, expected; /**< first wrong element: its y and its ref .. */
+    double bound;            /**< .. and the allowed error */
     double rounding; /**< maximum part of the allowed error that is due to rounded rows of X; 0: none were
                           rounded */
     double of_bound; /**< maximum of |y - ref| / the allowed error; 0: no rows of X were rounded */

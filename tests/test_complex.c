@@ -1,0 +1,171 @@
+/* MPI: 1 2 3 5
+ * limit: 300
+ * Complex matrices on CPUs: products with A, A^T and A^H, complex factors, layouts. */
+#include <complex.h>
+#undef I /* a name in headers of this project */
+#include <math.h>
+#include <stdlib.h>
+
+#include "distribute/scatter.h"
+#include "formats/csr.h"
+#include "formats/multivector.h"
+#include "formats/serial.h"
+#include "planned.h"
+
+static int size;
+
+static int says(const char *text) { return strstr(spmm_error_message(), text) != NULL; }
+
+/** Element (i, j) of X. */
+static sp_c128 element(int64_t i, int64_t j)
+{
+    return CMPLX(sp_x_element(SP_X_UNIFORM, 5, i, j), sp_x_element(SP_X_UNIFORM, 6, i, j));
+}
+
+static void fill(spmm_multivector *x, int64_t first)
+{
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t j = 0; j < x->k; j++)
+            sp_value_set(x->data, x->precision, i * x->ld + j, element(first + i, j));
+}
+
+/** The whole matrix, on every rank, and its blocks. */
+typedef struct whole {
+    spmm_csr a;
+    spmm_block block;
+} whole;
+
+static void whole_create(const char *spec, spmm_precision precision, int q, whole *w)
+{
+    CHECK_INT(spmm_csr_generate(spec, precision, &w->a), SPMM_OK);
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &w->a, size / q, q, &w->block), SPMM_OK);
+}
+
+static void whole_destroy(whole *w)
+{
+    spmm_block_destroy(&w->block);
+    spmm_csr_destroy(&w->a);
+}
+
+/** Computes, for all rows, op(A) X and a bound of the error, with doubles in a plain loop. */
+static void reference(const spmm_csr *a, spmm_operation op, int64_t k, sp_c128 *y, double *bound)
+{
+    const int64_t rows = op == SPMM_NO_TRANSPOSE ? a->rows : a->cols;
+    const double unit = sp_type_of(a->precision).unit;
+    for (int64_t e = 0; e < rows * k; e++) y[e] = bound[e] = 0;
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
+            const sp_c128 v = sp_value_at(a->as, a->precision, e);
+            const int64_t to = op == SPMM_NO_TRANSPOSE ? i : a->ja[e],
+                          from = op == SPMM_NO_TRANSPOSE ? a->ja[e] : i;
+            for (int64_t j = 0; j < k; j++) {
+                y[to * k + j] += (op == SPMM_CONJUGATE_TRANSPOSE ? conj(v) : v) * element(from, j);
+                bound[to * k + j] += 300 * unit * cabs(v) * cabs(element(from, j));
+            }
+        }
+}
+
+/** Checks y = alpha op(A) X + beta Y0, where Y0 is all 1 + 2i. */
+static void check_product(const whole *w, const planned *p, spmm_operation op, sp_c128 alpha, sp_c128 beta)
+{
+    const spmm_csr *const a = &w->a;
+    const int forward = op == SPMM_NO_TRANSPOSE;
+    const spmm_multivector *const x = forward ? &p->x : &p->y;
+    spmm_multivector *const y = forward ? (spmm_multivector *)&p->y : (spmm_multivector *)&p->x;
+    const int64_t k = x->k, rows = forward ? a->rows : a->cols;
+    const int64_t first = forward ? w->block.row_begin : w->block.x_begin;
+    sp_c128 *const expected = malloc(sizeof *expected * (size_t)(rows * k + 1));
+    double *const bound = malloc(sizeof *bound * (size_t)(rows * k + 1));
+    reference(a, op, k, expected, bound);
+    fill((spmm_multivector *)x, forward ? w->block.x_begin : w->block.row_begin);
+    for (int64_t i = 0; i < y->rows; i++)
+        for (int64_t j = 0; j < k; j++) sp_value_set(y->data, y->precision, i * y->ld + j, CMPLX(1, 2));
+    CHECK_INT(spmm_apply_complex(p->plan, op, alpha, x, beta, y), SPMM_OK);
+    int wrong = 0;
+    for (int64_t i = 0; i < y->rows; i++)
+        for (int64_t j = 0; j < k; j++) {
+            const int64_t at = (first + i) * k + j;
+            const sp_c128 right = alpha * expected[at] + beta * CMPLX(1, 2);
+            wrong += !(cabs(sp_multivector_at(y, i, j) - right) <=
+                       2 * cabs(alpha) * bound[at] + 10 * sp_type_of(y->precision).unit * cabs(beta));
+        }
+    CHECK_INT(wrong, 0);
+    free(expected);
+    free(bound);
+}
+
+/** Checks that Y on P x 1 ranks has the bits of the serial product. */
+static void check_bits(const whole *w, const planned *p)
+{
+    sp_matrix m;
+    spmm_multivector x, y;
+    const int64_t k = p->x.k;
+    int different = 0;
+    sp_matrix_view_csr(&w->a, &m);
+    CHECK_INT(spmm_multivector_create(w->a.cols, k, w->a.precision, SPMM_CPU, &x), SPMM_OK);
+    CHECK_INT(spmm_multivector_create(w->a.rows, k, w->a.precision, SPMM_CPU, &y), SPMM_OK);
+    fill(&x, 0);
+    fill((spmm_multivector *)&p->x, w->block.x_begin);
+    sp_serial_product(&m, 0, w->a.rows, &x, &y);
+    CHECK_INT(spmm_apply(p->plan, 1, &p->x, 0, (spmm_multivector *)&p->y), SPMM_OK);
+    for (int64_t i = 0; i < p->y.rows; i++)
+        different |= memcmp(sp_row(&p->y, i), sp_row(&y, w->block.row_begin + i),
+                            (size_t)(k * sp_value_size(y.precision))) != 0;
+    CHECK_INT(different, 0);
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+}
+
+static void check_all(const char *spec, spmm_precision precision, int64_t k, int q)
+{
+    whole w;
+    planned p;
+    const spmm_plan_options options = {.products = 1};
+    whole_create(spec, precision, q, &w);
+    planned_of(&w.block, k, &options, &p);
+    check_product(&w, &p, SPMM_NO_TRANSPOSE, 1, 0);
+    check_product(&w, &p, SPMM_NO_TRANSPOSE, CMPLX(0.5, -2), CMPLX(1, 3));
+    check_product(&w, &p, SPMM_TRANSPOSE, 1, 0);
+    check_product(&w, &p, SPMM_CONJUGATE_TRANSPOSE, CMPLX(0, 1), 2);
+    check_product(&w, &p, SPMM_TRANSPOSE, CMPLX(2, 1), 1);
+    if (q == 1) check_bits(&w, &p);
+    planned_destroy(&p);
+    whole_destroy(&w);
+}
+
+int main(int argc, char **argv)
+{
+    static const spmm_precision types[] = {SPMM_C128, SPMM_C64};
+    test_mpi_begin(&argc, &argv, &size);
+    TEST(
+        "products with A, A^T and A^H and complex factors are right on every grid, and have the serial bits") {
+        for (int q = 1; q <= size; q = next_divisor(size, q))
+            for (int t = 0; t < 2; t++) {
+                for (int64_t k = 1; k <= 9; k++) check_all("uniform:150,5", types[t], k, q);
+                check_all("rmat:8,16", types[t], 33, q);
+                check_all("longrows:300,3,4,290", types[t], 1, q);
+                check_all("longrows:300,3,4,290", types[t], 8, q);
+                check_all("lap3d7:6", types[t], 16, q);
+                check_all("fem3:5", types[t], 12, q);
+            }
+    }
+    TEST("a complex factor for a real matrix is an error on the rank that passes it, and no rank waits") {
+        whole w;
+        planned p;
+        whole_create("lap2d5:12", SPMM_F64, 1, &w);
+        planned_of(&w.block, 3, NULL, &p);
+        const sp_c128 alpha = test_.rank == 0 ? CMPLX(1, 1) : 1;
+        for (int op = 0; op < 3; op++) {
+            const int forward = op == SPMM_NO_TRANSPOSE;
+            CHECK_INT(spmm_apply_complex(p.plan, (spmm_operation)op, alpha, forward ? &p.x : &p.y, 0,
+                                         forward ? &p.y : &p.x),
+                      test_.rank == 0 ? SPMM_ERR_USAGE : SPMM_OK);
+            if (test_.rank == 0) CHECK(says("spmm_apply_complex: alpha has an imaginary part"));
+        }
+        CHECK_INT(spmm_apply_complex(p.plan, (spmm_operation)3, 1, &p.x, 0, &p.y), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_apply_complex(p.plan, SPMM_CONJUGATE_TRANSPOSE, 1, &p.y, 0, &p.x), SPMM_OK);
+        planned_destroy(&p);
+        whole_destroy(&w);
+    }
+    return test_mpi_end();
+}
