@@ -7,6 +7,7 @@
 
 #define WORD(argument, word, ...) #word,
 const char *const sp_precision_words[] = {SP_VALUE_TYPES(WORD, ) NULL};
+const char *const sp_real_words[] = {SP_REAL_TYPES(WORD, ) NULL};
 #undef WORD
 const char *const sp_device_words[] = {"auto", "cpu", "cuda", NULL};
 #define WORD(name, object, word) word,

@@ -6,13 +6,15 @@
 #include "spmm_types.h"
 
 /** The words of each enumeration, in the order of its values, terminated by NULL. The list for devices
- *  begins with "auto", for which spmm_device has no value, so that the word for a value v has index v + 1. */
+ *  begins with "auto", for which spmm_device has no value, so that the word for a value v has index v + 1.
+ *  sp_real_words are the words of the real types alone. */
+extern const char *const sp_real_words[];
 extern const char *const sp_precision_words[], *const sp_device_words[], *const sp_format_words[],
                                                                              *const sp_exchange_words[],
                                                                                  *const sp_transport_words[],
                                                                                      *const sp_reduce_words[];
 
-/** Returns the word for a precision, "f64" or "f32". */
+/** Returns the word for a precision, e.g. "f64". */
 static inline const char *sp_precision_word(spmm_precision p) { return sp_precision_words[p]; }
 /** Returns the word for a device, "cpu" or "cuda". */
 static inline const char *sp_device_word(spmm_device d) { return sp_device_words[1 + (int)d]; }

@@ -171,23 +171,23 @@ static inline int sp_is_finite(sp_c128 v)
 
 /** Adds the product of two complex values to a third one by four fused multiply-adds: FMA, of their real type.
  *  This order of the four is a part of the canonical order (formats/summation.h). */
-#define SP_COMPLEX_FMA(FMA, a, x, sum)                                                                   \
-    __builtin_complex(FMA(-__imag__(a), __imag__(x), FMA(__real__(a), __real__(x), __real__(sum))),      \
+#define SP_COMPLEX_FMA(FMA, a, x, sum)                                                              \
+    __builtin_complex(FMA(-__imag__(a), __imag__(x), FMA(__real__(a), __real__(x), __real__(sum))), \
                       FMA(__imag__(a), __real__(x), FMA(__real__(a), __imag__(x), __imag__(sum))))
 
 #ifndef __cplusplus
 /** Defines the functions of the macros below. A factor without an imaginary part multiplies the parts of a
  *  value one by one, as a real factor does, so that it makes no NaN of an infinite part. */
-#define SP_REAL_FUNCTIONS_(argument, word, id, T, ...)                                                       \
-    static inline T sp_times_##word(T a, T v) { return a * v; }                                              \
+#define SP_REAL_FUNCTIONS_(argument, word, id, T, ...)          \
+    static inline T sp_times_##word(T a, T v) { return a * v; } \
     static inline T sp_conjugate_##word(T v) { return v; }
-#define SP_COMPLEX_FUNCTIONS_(argument, word, id, T, R, ...)                                                 \
-    static inline T sp_conjugate_##word(T v) { return __builtin_complex(__real__ v, -__imag__ v); }          \
-    static inline T sp_times_##word(T a, T v)                                                                \
-    {                                                                                                        \
-        const R re = __real__ a, im = __imag__ a, x = __real__ v, y = __imag__ v;                            \
-        return im == 0 ? __builtin_complex(re * x, re * y)                                                   \
-                       : __builtin_complex(re * x - im * y, re * y + im * x);                                \
+#define SP_COMPLEX_FUNCTIONS_(argument, word, id, T, R, ...)                                        \
+    static inline T sp_conjugate_##word(T v) { return __builtin_complex(__real__ v, -__imag__ v); } \
+    static inline T sp_times_##word(T a, T v)                                                       \
+    {                                                                                               \
+        const R re = __real__ a, im = __imag__ a, x = __real__ v, y = __imag__ v;                   \
+        return im == 0 ? __builtin_complex(re * x, re * y)                                          \
+                       : __builtin_complex(re * x - im * y, re * y + im * x);                       \
     }
 SP_REAL_TYPES(SP_REAL_FUNCTIONS_, )
 SP_COMPLEX_TYPES(SP_COMPLEX_FUNCTIONS_, )
@@ -201,6 +201,13 @@ SP_COMPLEX_TYPES(SP_COMPLEX_FUNCTIONS_, )
 /** The product of a factor and a value of the same type. */
 #define SP_TIMES(a, v) SP_SELECT_(sp_times, v)(a, v)
 #endif
+
+/** Returns the number of floating-point operations of an entry of A times an element of X, added to a sum:
+ *  2, or 8 if they are complex. Local. */
+static inline double sp_operations(spmm_precision p) { return sp_is_complex(p) ? 8 : 2; }
+
+/** The message for a file of complex values that is read as real ones. */
+#define SP_FOUND_COMPLEX "found complex values, expected real ones, or a complex type (--precision c128)"
 
 /** Copies elements first, ..., first + n - 1 of `from` to elements at, ..., at + n - 1 of `to`, which may
  *  overlap; both are arrays of values of type p in host memory. Local. */

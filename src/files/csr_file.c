@@ -261,8 +261,17 @@ spmm_status sp_csr_file_values(const sp_csr_file *f, const sp_csr_file_range *r,
                                void *as)
 {
     static const sp_number number[] = {[SPMM_F64] = SP_NUMBER_F64, [SPMM_F32] = SP_NUMBER_F32};
-    const wanted w = {f, SP_FILE_VALUES, first, end, as, number[r->precision], r->allow_nonfinite};
-    return take_all(&w, r->threads);
+    const sp_value_type type = sp_type_of(r->precision);
+    const int parts = f->section[SP_FILE_VALUES].complex ? 2 : 1, widened = parts < type.parts;
+    if (parts > type.parts) return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: " SP_FOUND_COMPLEX, f->path);
+    /* real values that become complex are read into the upper half of their destination */
+    char *const to = (char *)as + (widened ? (end - first) * type.bytes / 2 : 0);
+    const wanted w = {f,  SP_FILE_VALUES,    parts * first,     parts * end,
+                      to, number[type.real], r->allow_nonfinite};
+    TRY(take_all(&w, r->threads));
+    for (int64_t e = 0; widened && e < end - first; e++)
+        sp_value_set(as, r->precision, e, sp_value_get(to, type.real, e));
+    return SPMM_OK;
 }
 
 /* ---- blocks ---- */
@@ -275,11 +284,12 @@ spmm_status sp_csr_file_check_finite(const sp_csr_file *f, const sp_csr_file_ran
         SP_DEFAULT_FP;
 #pragma omp for schedule(static)
         for (int64_t e = 0; e < a->nnz; e++)
-            if (!isfinite(sp_value_get(a->as, a->precision, e)) && e < wrong) wrong = e;
+            if (!sp_is_finite(sp_value_at(a->as, a->precision, e)) && e < wrong) wrong = e;
     }
     if (wrong == INT64_MAX) return SPMM_OK;
     while (a->irp[row + 1] <= wrong) row++;
-    const double value = sp_value_get(a->as, a->precision, wrong);
+    const sp_c128 both = sp_value_at(a->as, a->precision, wrong);
+    const double value = isfinite(__real__ both) ? __imag__ both : __real__ both;
     const int64_t in_row = r->row_begin + row + 1, in_column = r->col_begin + a->ja[wrong] + 1;
     return sp_fail(
         SPMM_ERR_SYNTAX,

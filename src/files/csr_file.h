@@ -41,6 +41,7 @@ typedef struct sp_csr_section {
     int swapped;        /**< 1: the numbers have the other byte order than this machine */
     const char *memory; /**< memory in which `offset` is a position, not owned; NULL: the section is in the
                              file */
+    int complex;        /**< 1: two numbers of `type` are one complex value */
 } sp_csr_section;
 
 /** An open file. The code that opens it sets all members except `row` and `start`, which are 0 at first, and
@@ -108,7 +109,8 @@ typedef struct sp_csr_file_range {
  *  \param [in]  how  only precision, threads and allow_nonfinite are used; if allow_nonfinite is 0, values
  *                    beyond the range of `precision` are errors, but inf and nan in the file are not
  *  \param [out] as   [end - first], of how->precision
- *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX, SPMM_ERR_MEMORY */
+ *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX, SPMM_ERR_UNSUPPORTED (complex values, and how->precision
+ *          is real), SPMM_ERR_MEMORY */
 spmm_status sp_csr_file_values(const sp_csr_file *file, const sp_csr_file_range *how, int64_t first,
                                int64_t end, void *as);
 

@@ -154,15 +154,13 @@ static spmm_status check_type(hb_file *f)
 {
     const char *const b = f->line, *const e = f->line + 3;
     for (int k = 0; k < 3; k++) f->type[k] = (char)toupper((unsigned char)b[k]);
-    if (f->type[0] == 'C' || f->type[1] == 'H')
-        return wrong(f, SPMM_ERR_UNSUPPORTED, b, e,
-                     "a real, integer or pattern matrix (R, I, P): this one is complex");
     if (f->type[2] != 'A')
         return wrong(f, SPMM_ERR_UNSUPPORTED, b, e,
                      "an assembled matrix (A): this one is of finite elements");
-    if (!strchr("RIP", f->type[0]))
-        return wrong(f, SPMM_ERR_UNSUPPORTED, b, e,
-                     "a real, integer or pattern matrix (R, I, P): the values are in another file");
+    if (!strchr("RIPC", f->type[0]))
+        return wrong(
+            f, SPMM_ERR_UNSUPPORTED, b, e,
+            "a real, complex, integer or pattern matrix (R, C, I, P): the values are in another file");
     return SPMM_OK;
 }
 
@@ -184,7 +182,7 @@ static spmm_status read_head(hb_file *f)
     TRY(card_integer(f, TYPE_AT, 2, INT64_MAX / 64, "the number of entries", &f->entries));
     if (f->rows > INT32_MAX || f->cols > INT32_MAX)
         return wrong(f, SPMM_ERR_UNSUPPORTED, f->line, f->end, "at most 2147483647 rows and columns");
-    if (strchr("SZ", f->type[1]) && f->rows != f->cols)
+    if (strchr("SZH", f->type[1]) && f->rows != f->cols)
         return wrong(f, SPMM_ERR_SYNTAX, f->line, f->end, "as many rows as columns in a symmetric matrix");
     if (f->type[0] != 'P' && value_lines == 0 && f->entries > 0)
         return sp_error_set(&f->error, SPMM_ERR_UNSUPPORTED, 2,
@@ -327,15 +325,23 @@ static spmm_status read_pattern(hb_file *f, int64_t *starts, sp_coo *coo)
 
 static spmm_status read_values(hb_file *f, const sp_read_options *options, sp_coo *coo)
 {
+    const int parts = f->type[0] == 'C' ? 2 : 1;
     f->at = f->values.count;
     for (int64_t k = 0; k < coo->nnz; k++) {
-        double value = 1.0;
-        if (f->type[0] != 'P') TRY(next_value(f, options, coo->nnz - k, &value));
-        if (coo->symmetry == SP_SKEW && coo->I[k] == coo->J[k] && value != 0)
+        const int diagonal = coo->I[k] == coo->J[k];
+        double part[2] = {1.0, 0.0};
+        for (int n = 0; f->type[0] != 'P' && n < parts; n++)
+            TRY(next_value(f, options, (coo->nnz - k) * parts - n, &part[n]));
+        if (diagonal && coo->symmetry == SP_SKEW && (part[0] != 0 || part[1] != 0))
             return sp_error_set(&f->error, SPMM_ERR_SYNTAX, f->text.lines,
                                 "found an entry of the diagonal, expected none but "
                                 "zeros in a skew-symmetric matrix");
-        sp_value_set(coo->val, coo->precision, k, value);
+        if (diagonal && coo->symmetry == SP_HERMITIAN && part[1] != 0)
+            return sp_error_set(
+                &f->error, SPMM_ERR_SYNTAX, f->text.lines,
+                "found an entry of the diagonal with an imaginary part, expected real ones in a "
+                "hermitian matrix");
+        sp_value_set(coo->val, coo->precision, k, __builtin_complex(part[0], part[1]));
     }
     return SPMM_OK;
 }
@@ -343,15 +349,18 @@ static spmm_status read_values(hb_file *f, const sp_read_options *options, sp_co
 static spmm_status read_body(hb_file *f, const sp_read_options *options, sp_coo *coo)
 {
     int64_t *starts;
-    const int symmetric = f->type[1] == 'S', skew = f->type[1] == 'Z';
+    const int symmetric = f->type[1] == 'S', skew = f->type[1] == 'Z', hermitian = f->type[1] == 'H';
+    if (f->type[0] == 'C' && !sp_is_complex(options->precision))
+        return sp_error_set(&f->error, SPMM_ERR_UNSUPPORTED, 3, SP_FOUND_COMPLEX);
     TRY(sp_memory_needs((double)f->cols * 8 +
                             (double)f->entries * (double)(8 + sp_value_size(options->precision)),
                         "its matrix"));
     TRY(sp_alloc((void **)&starts, f->cols + 1, sizeof *starts, "column starts"));
     spmm_status status = sp_coo_create(f->rows, f->cols, f->entries,
-                                       symmetric ? SP_SYMMETRIC
-                                       : skew    ? SP_SKEW
-                                                 : SP_GENERAL,
+                                       symmetric   ? SP_SYMMETRIC
+                                       : skew      ? SP_SKEW
+                                       : hermitian ? SP_HERMITIAN
+                                                   : SP_GENERAL,
                                        options->precision, f->type[0] != 'P' || skew, coo);
     if (status == SPMM_OK) status = read_pattern(f, starts, coo);
     if (status == SPMM_OK && coo->val) status = read_values(f, options, coo);
@@ -441,11 +450,13 @@ static spmm_status read_hb(void *file, const sp_read_options *options, spmm_csr 
         .format = "harwell-boeing", .stored = f->entries, .bytes = sp_text_position(&f->text)};
     snprintf(info->field, sizeof info->field, "%s",
              f->type[0] == 'R'   ? "real"
+             : f->type[0] == 'C' ? "complex"
              : f->type[0] == 'I' ? "integer"
                                  : "pattern");
     snprintf(info->symmetry, sizeof info->symmetry, "%s",
              f->type[1] == 'S'   ? "symmetric"
              : f->type[1] == 'Z' ? "skew-symmetric"
+             : f->type[1] == 'H' ? "hermitian"
                                  : "general");
     if (status == SPMM_OK) status = sp_csr_from_coo(&coo, options->threads, a, duplicates);
     sp_coo_destroy(&coo);

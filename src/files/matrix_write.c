@@ -17,12 +17,16 @@
 static void write_mtx(FILE *f, const spmm_csr *a)
 {
     const int digits = sp_type_of(a->precision).digits;
-    fprintf(f, "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n", (long long)a->rows,
-            (long long)a->cols, (long long)a->nnz);
+    const int complex = sp_is_complex(a->precision);
+    fprintf(f, "%%%%MatrixMarket matrix coordinate %s general\n%lld %lld %lld\n",
+            complex ? "complex" : "real", (long long)a->rows, (long long)a->cols, (long long)a->nnz);
     for (int64_t i = 0; i < a->rows && !ferror(f); i++)
-        for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++)
-            fprintf(f, "%lld %lld %.*g\n", (long long)i + 1, (long long)a->ja[e] + 1, digits,
-                    sp_value_get(a->as, a->precision, e));
+        for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
+            const sp_c128 value = sp_value_at(a->as, a->precision, e);
+            fprintf(f, "%lld %lld %.*g", (long long)i + 1, (long long)a->ja[e] + 1, digits, __real__ value);
+            if (complex) fprintf(f, " %.*g", digits, __imag__ value);
+            fputc('\n', f);
+        }
 }
 
 /* ---- .npz ---- */
@@ -200,10 +204,10 @@ static void write_petsc(FILE *f, const spmm_csr *a)
     flush(&b);
     b.size = 8;
     for (int64_t e = 0; e < a->nnz; e++) {
-        const double value = sp_value_get(a->as, a->precision, e);
-        uint64_t bits;
-        memcpy(&bits, &value, sizeof bits);
-        matrix_write_append(&b, bits);
+        const sp_c128 value = sp_value_at(a->as, a->precision, e);
+        uint64_t bits[2];
+        memcpy(bits, &value, sizeof bits);
+        for (int part = 0; part < sp_type_of(a->precision).parts; part++) matrix_write_append(&b, bits[part]);
     }
     flush(&b);
 }

@@ -152,7 +152,8 @@ static spmm_status open_array(const npz_file *f, const char *name, array *a, cha
     return SPMM_OK;
 }
 
-/** Finds the type of an array's numbers. \param [in] reals  0: the numbers must be integers, and not bool */
+/** Finds the type of an array's numbers; of complex ones, the type of their parts.
+ *  \param [in] reals  0: the numbers must be integers, and not bool */
 static spmm_status number_of(const npz_file *f, const array *a, int reals, sp_number *number)
 {
     static const struct {
@@ -162,7 +163,8 @@ static spmm_status number_of(const npz_file *f, const array *a, int reals, sp_nu
     } types[] = {{'i', 1, SP_NUMBER_I8},  {'i', 2, SP_NUMBER_I16}, {'i', 4, SP_NUMBER_I32},
                  {'i', 8, SP_NUMBER_I64}, {'u', 1, SP_NUMBER_U8},  {'u', 2, SP_NUMBER_U16},
                  {'u', 4, SP_NUMBER_U32}, {'u', 8, SP_NUMBER_U64}, {'b', 1, SP_NUMBER_U8},
-                 {'f', 4, SP_NUMBER_F32}, {'f', 8, SP_NUMBER_F64}};
+                 {'f', 4, SP_NUMBER_F32}, {'f', 8, SP_NUMBER_F64}, {'c', 8, SP_NUMBER_F32},
+                 {'c', 16, SP_NUMBER_F64}};
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
         *number = types[k].number;
         if (types[k].kind == a->kind && types[k].size == a->size &&
@@ -174,7 +176,8 @@ static spmm_status number_of(const npz_file *f, const array *a, int reals, sp_nu
                    : a->kind == 'f' ? "floating-point numbers"
                                     : "elements",
                    (long long)a->size, a->member->name,
-                   reals ? "bool, integers, or real numbers of 4 or 8 bytes" : "integers");
+                   reals ? "bool, integers, real numbers of 4 or 8 bytes, or complex ones of 8 or 16"
+                         : "integers");
 }
 
 /* ---- opening ---- */
@@ -270,8 +273,8 @@ static spmm_status set_view(npz_file *f)
                   lengths[ARRAYS] = {f->array[SP_FILE_ROWS].count, n, n * f->height * f->width};
     for (int k = 0; k < ARRAYS; k++) {
         const array *const a = &f->array[k];
-        f->view.section[k] = (sp_csr_section){number[k], a->member->offset + a->start, lengths[k] * a->size,
-                                              a->swapped, NULL};
+        f->view.section[k] = (sp_csr_section){
+            number[k], a->member->offset + a->start, lengths[k] * a->size, a->swapped, NULL, a->kind == 'c'};
     }
     f->view.transposed = f->layout == CSC;
     f->view.facts.info = (sp_mtx_info){.format = "npz",
@@ -279,7 +282,8 @@ static spmm_status set_view(npz_file *f)
                                        .symmetry = "general",
                                        .stored = lengths[SP_FILE_VALUES],
                                        .bytes = fstat(f->zip.fd, &info) == 0 ? (int64_t)info.st_size : 0};
-    if (f->array[SP_FILE_VALUES].kind != 'f') strcpy(f->view.facts.info.field, "integer");
+    const char kind = f->array[SP_FILE_VALUES].kind;
+    if (kind != 'f') strcpy(f->view.facts.info.field, kind == 'c' ? "complex" : "integer");
     return SPMM_OK;
 }
 
@@ -408,8 +412,7 @@ static sp_csr_file_range range_of(const sp_read_options *o)
 static spmm_status check_triplets(const npz_file *f, const sp_coo *coo)
 {
     for (int64_t e = 0; e < coo->nnz; e++) {
-        const double value = sp_value_get(coo->val, coo->precision, e);
-        if (isfinite(value)) continue;
+        if (sp_is_finite(sp_value_at(coo->val, coo->precision, e))) continue;
         int64_t irp[2] = {0, 1};
         int32_t column = coo->J[e];
         const spmm_csr one = {1,

@@ -88,19 +88,16 @@ static spmm_status read_head(const sp_csr_file *f, petsc_head *h)
 }
 
 /** Sets the section of `n` values that begins at byte `at`. The length of the file shows whether the values
- *  are f64 or f32. */
+ *  are f64, f32 or c128. (c64 would have the length of f64, and is not read.) */
 static spmm_status lay_values(sp_csr_file *f, const petsc_head *h, int64_t at, int64_t n)
 {
     sp_csr_section *const values = &f->section[SP_FILE_VALUES];
     const int64_t found = h->file_bytes, expected = at + 8 * n;
-    *values = (sp_csr_section){SP_NUMBER_F64, at, 8 * n, SWAPPED, NULL};
+    *values = (sp_csr_section){SP_NUMBER_F64, at, 8 * n, SWAPPED, NULL, 0};
     if (found == expected || (found > expected && object_at(f->fd, expected) > 0)) return SPMM_OK;
-    if (found == at + 16 * n)
-        return sp_fail(
-            SPMM_ERR_UNSUPPORTED,
-            "%s: found complex values of PETSc (or real ones of 128 bits), expected real ones of 64 or 32 bits",
-            f->path);
-    *values = (sp_csr_section){SP_NUMBER_F32, at, 4 * n, SWAPPED, NULL};
+    *values = (sp_csr_section){SP_NUMBER_F64, at, 16 * n, SWAPPED, NULL, 1};
+    if (found == at + 16 * n) return SPMM_OK;
+    *values = (sp_csr_section){SP_NUMBER_F32, at, 4 * n, SWAPPED, NULL, 0};
     if (found == at + 4 * n) return SPMM_OK;
     return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld bytes, expected %lld by its header: %s", f->path,
                    (long long)found, (long long)expected,
@@ -116,8 +113,8 @@ static spmm_status lay_out_aij(sp_csr_file *f)
                        f->path, h.class == CLASS_VEC ? "vector" : "dense matrix");
     const sp_number index = h.index == 8 ? SP_NUMBER_I64 : SP_NUMBER_I32;
     const int64_t columns = h.bytes + h.rows * h.index, values = columns + h.entries * h.index;
-    f->section[SP_FILE_ROWS] = (sp_csr_section){index, h.bytes, h.rows * h.index, SWAPPED, NULL};
-    f->section[SP_FILE_COLUMNS] = (sp_csr_section){index, columns, h.entries * h.index, SWAPPED, NULL};
+    f->section[SP_FILE_ROWS] = (sp_csr_section){index, h.bytes, h.rows * h.index, SWAPPED, NULL, 0};
+    f->section[SP_FILE_COLUMNS] = (sp_csr_section){index, columns, h.entries * h.index, SWAPPED, NULL, 0};
     TRY(lay_values(f, &h, values, h.entries));
     const sp_csr_section *const last = &f->section[SP_FILE_VALUES];
     f->facts = (sp_csr_file_facts){.rows = h.rows,
@@ -128,6 +125,7 @@ static spmm_status lay_out_aij(sp_csr_file *f)
                                             .symmetry = "general",
                                             .stored = h.entries,
                                             .bytes = last->offset + last->bytes}};
+    if (last->complex) strcpy(f->facts.info.field, "complex");
     return SPMM_OK;
 }
 
@@ -201,9 +199,10 @@ static spmm_status take_rows(const char *path, const void *from, int64_t row, in
                              spmm_multivector *x)
 {
     for (int64_t e = 0; e < n * x->k; e++) {
-        const double value = sp_value_get(from, x->precision, e);
+        const sp_c128 both = sp_value_at(from, x->precision, e);
+        const double value = isfinite(__real__ both) ? __imag__ both : __real__ both;
         const int64_t i = row + e / x->k, j = e % x->k;
-        if (!allow_nonfinite && !isfinite(value))
+        if (!allow_nonfinite && !sp_is_finite(both))
             return sp_fail(
                 SPMM_ERR_SYNTAX,
                 "%s: found \"%s\" in row %lld, column %lld, expected a finite value (or --allow-nonfinite)",
@@ -212,7 +211,7 @@ static spmm_status take_rows(const char *path, const void *from, int64_t row, in
                 : value > 0  ? "inf"
                              : "-inf",
                 (long long)i + 1, (long long)j + 1);
-        sp_value_set(x->data, x->precision, i * x->ld + j, value);
+        sp_value_set(x->data, x->precision, i * x->ld + j, both);
     }
     return SPMM_OK;
 }

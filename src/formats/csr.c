@@ -222,11 +222,11 @@ spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t cou
         if (place[i] != SP_NOWHERE) ((T *)to)[i] = ((const T *)from)[place[i]];                           \
     }
 
-#define GATHER_FUNCTION(argument, word, id, T, ...)                                                            \
-    static void gather_##word(const void *from, const sp_value_place *place, int64_t count, int threads,      \
-                              void *to)                                                                       \
-    {                                                                                                         \
-        GATHER(T)                                                                                             \
+#define GATHER_FUNCTION(argument, word, id, T, ...)                                                      \
+    static void gather_##word(const void *from, const sp_value_place *place, int64_t count, int threads, \
+                              void *to)                                                                  \
+    {                                                                                                    \
+        GATHER(T)                                                                                        \
     }
 SP_VALUE_TYPES(GATHER_FUNCTION, )
 #undef GATHER_FUNCTION

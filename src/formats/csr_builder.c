@@ -111,18 +111,18 @@ static int find_places(const sp_csr_builder *fill, const sp_entries *e, const in
     return 1;
 }
 
-#define STORE(argument, word, id, type, ...)                                                             \
-    static void store_##word(spmm_csr *a, const int32_t *column, const void *values, int64_t first,      \
-                             sp_image image, int64_t n, const int64_t *place)                            \
-    {                                                                                                    \
-        const type *const val = values ? (const type *)values + first : NULL;                            \
-        type *const as = a->as;                                                                          \
-        for (int64_t k = 0; k < n; k++) {                                                                \
-            if (place[k] < 0) continue;                                                                  \
-            const type v = val ? val[k] : (type)1;                                                       \
-            a->ja[place[k]] = column[k];                                                                 \
-            as[place[k]] = SP_VALUE_OF_IMAGE(v, image);                                                  \
-        }                                                                                                \
+#define STORE(argument, word, id, type, ...)                                                        \
+    static void store_##word(spmm_csr *a, const int32_t *column, const void *values, int64_t first, \
+                             sp_image image, int64_t n, const int64_t *place)                       \
+    {                                                                                               \
+        const type *const val = values ? (const type *)values + first : NULL;                       \
+        type *const as = a->as;                                                                     \
+        for (int64_t k = 0; k < n; k++) {                                                           \
+            if (place[k] < 0) continue;                                                             \
+            const type v = val ? val[k] : (type)1;                                                  \
+            a->ja[place[k]] = column[k];                                                            \
+            as[place[k]] = SP_VALUE_OF_IMAGE(v, image);                                             \
+        }                                                                                           \
     }
 SP_VALUE_TYPES(STORE, )
 #undef STORE

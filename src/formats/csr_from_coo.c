@@ -182,8 +182,8 @@ static void list_block(const builder *b, int64_t block, uint16_t *list, int32_t 
  * entries are inserted, irp[row] is the position of the next entry of that row. */
 enum { COUNT, COLUMNS, VALUES };
 
-#define PUT_VALUE(T)                                            \
-    const T v = val ? ((const T *)val)[t] : (T)1;               \
+#define PUT_VALUE(T)                              \
+    const T v = val ? ((const T *)val)[t] : (T)1; \
     ((T *)a->as)[a->irp[row]++] = SP_VALUE_OF_IMAGE(v, image);
 
 __attribute__((always_inline)) static inline void put(const builder *b, const int what,

@@ -15,24 +15,21 @@ enum {
 
 /* Defines less_NAME(x, y): whether x comes before y. The keys that are compared are in the order of the
  * values; NaNs are ordered too, and -0 comes before +0. */
-#define LESS_REAL(NAME, VALUE, BITS)                                \
-    static inline BITS order_##NAME(VALUE value)                    \
-    {                                                               \
-        BITS bits;                                                  \
-        memcpy(&bits, &value, sizeof bits);                         \
-        const BITS sign = (BITS)1 << (8 * sizeof bits - 1);         \
-        return bits & sign ? ~bits : bits | sign;                   \
-    }                                                               \
-    static inline int less_##NAME(VALUE x, VALUE y)                 \
-    {                                                               \
-        return order_##NAME(x) < order_##NAME(y);                   \
-    }
+#define LESS_REAL(NAME, VALUE, BITS)                        \
+    static inline BITS order_##NAME(VALUE value)            \
+    {                                                       \
+        BITS bits;                                          \
+        memcpy(&bits, &value, sizeof bits);                 \
+        const BITS sign = (BITS)1 << (8 * sizeof bits - 1); \
+        return bits & sign ? ~bits : bits | sign;           \
+    }                                                       \
+    static inline int less_##NAME(VALUE x, VALUE y) { return order_##NAME(x) < order_##NAME(y); }
 /* Defines the same for complex values: by the real part, then by the imaginary part. */
-#define LESS_COMPLEX(NAME, VALUE, REAL)                                                                  \
-    static inline int less_##NAME(VALUE x, VALUE y)                                                      \
-    {                                                                                                    \
+#define LESS_COMPLEX(NAME, VALUE, REAL)                                                                      \
+    static inline int less_##NAME(VALUE x, VALUE y)                                                          \
+    {                                                                                                        \
         const int before = less_##REAL(__real__ x, __real__ y), after = less_##REAL(__real__ y, __real__ x); \
-        return before || (!after && less_##REAL(__imag__ x, __imag__ y));                                \
+        return before || (!after && less_##REAL(__imag__ x, __imag__ y));                                    \
     }
 LESS_REAL(f64, double, uint64_t)
 LESS_REAL(f32, float, uint32_t)

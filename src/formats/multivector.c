@@ -226,7 +226,7 @@ enum { TILE = 32 };
                 tile[i - along][j - across] = ((const T *)x->data)[i * x->ld + j]; \
         for (int64_t j = across; j < across_end; j++)                              \
             for (int64_t i = along; i < along_end; i++) {                          \
-                const T ax = SP_TIMES(a, tile[i - along][j - across]);              \
+                const T ax = SP_TIMES(a, tile[i - along][j - across]);             \
                 T *const to = (T *)y->data + j * y->ld + i;                        \
                 *to = b == 0 ? ax : SP_TIMES(b, *to) + ax;                         \
             }                                                                      \
@@ -254,12 +254,12 @@ static void transpose(sp_value alpha, const spmm_multivector *x, sp_value beta, 
 }
 
 /* Computes row i of y := alpha x + beta y in the element type T. */
-#define AXPBY(T)                                              \
-    const T a = *(const T *)&alpha, b = *(const T *)&beta;    \
-    for (int64_t j = 0; j < y->k; j++) {                      \
+#define AXPBY(T)                                                       \
+    const T a = *(const T *)&alpha, b = *(const T *)&beta;             \
+    for (int64_t j = 0; j < y->k; j++) {                               \
         const T ax = SP_TIMES(a, ((const T *)x->data)[i * x->ld + j]); \
-        T *const to = (T *)y->data + i * y->ld + j;           \
-        *to = b == 0 ? ax : SP_TIMES(b, *to) + ax;            \
+        T *const to = (T *)y->data + i * y->ld + j;                    \
+        *to = b == 0 ? ax : SP_TIMES(b, *to) + ax;                     \
     }
 
 /** Returns a column-major multivector as the row-major multivector of its transpose. */
@@ -397,8 +397,7 @@ double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column)
 
 /** As sp_x_element(), for any type: the imaginary part of a random complex element is another random number,
  *  and is 0 otherwise. */
-static sp_c128 x_value(spmm_precision precision, sp_x_kind kind, uint64_t seed, int64_t row,
-                          int64_t column)
+static sp_c128 x_value(spmm_precision precision, sp_x_kind kind, uint64_t seed, int64_t row, int64_t column)
 {
     const double re = sp_x_element(kind, seed, row, column);
     return sp_is_complex(precision) && kind == SP_X_UNIFORM

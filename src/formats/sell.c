@@ -244,7 +244,7 @@ static void fill_slice(const spmm_csr *a, const row_list *p, int64_t s, sp_matri
             const int64_t to = m->row_start[s] + j * SP_SLICE + r, from = row.begin + j;
             const int entry = j < row.length;
             m->col[to] = entry ? a->ja[from] : -1;
-            sp_value_set(m->val, a->precision, to, entry ? sp_value_get(a->as, a->precision, from) : 0);
+            sp_value_set(m->val, a->precision, to, entry ? sp_value_at(a->as, a->precision, from) : 0);
         }
     }
 }

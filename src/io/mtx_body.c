@@ -370,9 +370,7 @@ spmm_status sp_reading_begin_open(sp_reading *r, const char *path, int fd, const
     else
         TRY(sp_read_header(&r->whole.stream, &r->header, &r->error));
     if (r->header.field == SP_FIELD_COMPLEX && !sp_is_complex(options->precision))
-        return sp_error_set(&r->error, SPMM_ERR_UNSUPPORTED, 1,
-                            "found complex values, expected real ones, or the type c128 or c64 (--precision "
-                            "c128)");
+        return sp_error_set(&r->error, SPMM_ERR_UNSUPPORTED, 1, SP_FOUND_COMPLEX);
     r->whole.begin = r->header.body;
     return SPMM_OK;
 }

@@ -61,7 +61,7 @@ static sp_line_kind parse_value(cursor *c, const sp_parse_output *t, const char 
 {
     const int integer = t->header->field == SP_FIELD_INTEGER;
     char weight[96];
-    const char *expected = integer                                      ? "an integer value"
+    const char *expected = integer                                ? "an integer value"
                            : t->header->field == SP_FIELD_COMPLEX ? "the two parts of a complex value"
                                                                   : "a real value";
     const char *stop;

@@ -89,8 +89,9 @@ static spmm_status check_factors(const spmm_plan *p, spmm_complex alpha, spmm_co
 {
     const spmm_precision precision = p->forward->precision;
     if (sp_is_complex(precision) || (__imag__ alpha == 0 && __imag__ beta == 0)) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "spmm_apply_complex: %s has an imaginary part, expected a real number: the "
-                                   "matrix is %s",
+    return sp_fail(SPMM_ERR_USAGE,
+                   "spmm_apply_complex: %s has an imaginary part, expected a real number: the "
+                   "matrix is %s",
                    __imag__ alpha == 0 ? "beta" : "alpha", sp_precision_word(precision));
 }
 
@@ -103,9 +104,10 @@ spmm_status spmm_apply_complex(spmm_plan *plan, spmm_operation op, spmm_complex 
     plan->forward->function = __func__;
     /* after a failure too, this rank takes part in the product, with the real parts of the factors */
     const spmm_status given = check_factors(plan, alpha, beta);
-    const spmm_status status =
-        op == SPMM_NO_TRANSPOSE
-            ? sp_product_apply(plan->forward, factor(plan, alpha), x, factor(plan, beta), y)
-            : apply_transposed(plan, op == SPMM_CONJUGATE_TRANSPOSE, alpha, x, beta, y);
+    const spmm_status status = op == SPMM_NO_TRANSPOSE
+                                   ? sp_product_apply(plan->forward, factor(plan, alpha), x,
+                                                      factor(plan, beta), y)
+                                   : apply_transposed(plan, op == SPMM_CONJUGATE_TRANSPOSE, alpha, x, beta,
+                                                      y);
     return sp_plan_give(plan, given == SPMM_OK ? status : check_factors(plan, alpha, beta));
 }

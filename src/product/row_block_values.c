@@ -53,8 +53,8 @@ static int list_arrays(const sp_kernel *kernel, const sp_row_block *p, sp_value_
  *  little-endian order. */
 static void number_entries(const spmm_csr *a, int threads)
 {
-#define WRITE(T)                                                                               \
-    memset((T *)a->as + e, 0, sizeof(T)); /* a type may have more bytes than the number */     \
+#define WRITE(T)                                                                           \
+    memset((T *)a->as + e, 0, sizeof(T)); /* a type may have more bytes than the number */ \
     memcpy((T *)a->as + e, &(uint64_t){(uint64_t)e + 1}, sizeof(T) < 8 ? sizeof(T) : 8);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t e = 0; e < a->nnz; e++) SP_BY_TYPE(a->precision, WRITE);

@@ -178,8 +178,8 @@ void sp_row_blocks_destroy(sp_row_blocks *parts)
     memset(parts, 0, sizeof *parts);
 }
 
-spmm_status sp_row_blocks_run(const sp_row_blocks *parts, int begin, int end, sp_shape shape,
-                              int conjugate, const spmm_multivector *x, const spmm_multivector *y, sp_stream stream)
+spmm_status sp_row_blocks_run(const sp_row_blocks *parts, int begin, int end, sp_shape shape, int conjugate,
+                              const spmm_multivector *x, const spmm_multivector *y, sp_stream stream)
 {
     const int on_gpu = parts->kernel->device == SPMM_CUDA;
     for (int i = begin; i < end; i++) {

@@ -240,7 +240,7 @@ static const sp_option_row rows[] = {
      WORDS(memory_words, memory), RARE},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU if one is available)",
      AUTO_WORDS(sp_device_words, device), USED_BY(COMPUTES)},
-    {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision),
+    {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_real_words, precision),
      USED_BY(STEPS_OR_SUM)},
     {'t', "threads", "N", "OpenMP threads per rank (default: the cores to which it is bound)",
      COUNT(threads, 1), MAY_VARY, USED_BY(COMPUTES)},

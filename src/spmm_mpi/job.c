@@ -127,12 +127,13 @@ spmm_status sp_job_convert(const sp_options *o, const sp_place *place, const sp_
 static int64_t round_values(const spmm_csr *a, int threads)
 {
     double *const value = a->as;
+    const int parts = sp_type_of(a->precision).parts;
     int64_t beyond = -1;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(max : beyond)
-    for (int64_t e = 0; e < a->nnz; e++) {
+    for (int64_t e = 0; e < a->nnz * parts; e++) {
         const double rounded = (double)(float)value[e];
         if (isinf(rounded) && isfinite(value[e]))
-            beyond = e;
+            beyond = e / parts;
         else
             value[e] = rounded;
     }

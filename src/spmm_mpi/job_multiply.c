@@ -61,6 +61,7 @@ static spmm_status multiply_every(sp_session *s, int64_t k, sp_record *runs)
     for (int i = 0; i < kernels; i++) {
         if (kernel[i].device != job->place.binding.device || (i >= ours && s->unusable[i - ours])) continue;
         if (job->options.format != SPMM_FORMAT_AUTO && job->options.format != kernel[i].format) continue;
+        if (!sp_kernel_takes(&kernel[i], job->options.precision)) continue;
         if (job->options.bits == SP_BITS_EXACT &&
             !sp_kernel_is_exact(&kernel[i], job->options.precision, INT64_MAX))
             continue;

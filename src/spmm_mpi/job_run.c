@@ -265,7 +265,8 @@ static spmm_status products(const sp_job *job, run *r)
     rec->seconds.no_exchange = median(job, r, STILL, repeat);
     rec->moved.hidden = hidden_share(rec);
     rec->plan.one_rank = median(job, r, ALL_KERNELS, some);
-    rec->gflops = rec->apply.median > 0 ? 2e-9 * (double)rec->matrix.nnz * (double)r->k / rec->apply.median
+    rec->gflops = rec->apply.median > 0 ? 1e-9 * sp_operations(r->x.precision) * (double)rec->matrix.nnz *
+                                              (double)r->k / rec->apply.median
                                         : 0;
     return SPMM_OK;
 }
@@ -311,7 +312,7 @@ static spmm_status collect(const sp_job *job, run *r)
     /* only the first rank of a process row sends Y; after a butterfly the other ranks have the same Y */
     if (grid->coords[1] > 0) y->rows = 0;
     if (sp_fault("apply", grid->rank) == SP_FAULT_WRONG && y->rows > 0)
-        sp_value_set(y->data, y->precision, 0, sp_value_get(y->data, y->precision, 0) + 1);
+        sp_value_set(y->data, y->precision, 0, sp_value_at(y->data, y->precision, 0) + 1);
     if (output) {
         TRY(sp_gather(grid, y, rows, &r->gathered));
         status = sp_is_root(&job->place) ? write_output(output, job->dist.perm, &r->gathered) : SPMM_OK;

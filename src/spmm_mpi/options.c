@@ -229,9 +229,10 @@ static const sp_option_row rows[] = {
     {0, "column-blocks", "N", "exchange X in N column blocks, during products (default: chosen)",
      COUNT(column_blocks, 1), RARE, USED_BY(BLOCKS)},
     {0, "no-overlap", NULL, "compute after the exchange, not during it", FLAG(no_overlap, 1), RARE},
-    {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision), USED_BY(READS)},
-    {0, "exchange-precision", "NAME", "f32: rows of an f64 X travel between ranks as f32 (default f64)",
-     WORDS(sp_precision_words, exchange_precision), RARE, USED_BY(BLOCKS)},
+    {'p', "precision", "NAME", "f64 (default), f32; complex: c128, c64", WORDS(sp_precision_words, precision),
+     USED_BY(READS)},
+    {0, "exchange-precision", "NAME", "f32: rows of X travel between ranks as f32 (default f64)",
+     WORDS(sp_real_words, exchange_precision), RARE, USED_BY(BLOCKS)},
     {0, "values", "NAME", "A's values with -p f64: exact (default), f32 (rounded: fewer bytes)",
      WORDS(values_words, round_values), RARE, USED_BY(BLOCKS)},
     {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a file (.mtx, PETSc)", CALL(set_x),
@@ -377,6 +378,12 @@ static spmm_status options_check(const sp_options *o)
     if (kernel && o->device != SP_DEVICE_AUTO && (int)o->device != (int)kernel->device)
         return sp_fail(SPMM_ERR_USAGE, "--kernel %s runs on device %s, not on %s", kernel->id,
                        sp_device_word(kernel->device), sp_device_word((spmm_device)o->device));
+    if (kernel && !sp_kernel_takes(kernel, o->precision))
+        return sp_fail(SPMM_ERR_USAGE, "--kernel %s does not multiply values of type %s", kernel->id,
+                       sp_precision_word(o->precision));
+    if (o->action == SP_ACTION_CHECK_CONVERSIONS && sp_is_complex(o->precision))
+        return sp_fail(SPMM_ERR_USAGE, "--check-conversions compares conversions of f64 and f32, not of %s",
+                       sp_precision_word(o->precision));
     if (kernel && o->format != SPMM_FORMAT_AUTO && o->format != kernel->format)
         return sp_fail(SPMM_ERR_USAGE, "--kernel %s requires format %s, not %s", kernel->id,
                        sp_format_word(kernel->format), sp_format_word(o->format));

@@ -49,7 +49,8 @@ static spmm_status probe_operations(const spmm_csr *a, int64_t k, double *per_fl
     const spmm_status status = spmm_multivector_create(rows, columns, a->precision, SPMM_CPU, &y);
     if (status == SPMM_OK) {
         sp_multivector_generate(&x, SP_X_ONES, 1, 0, 1);
-        *per_flop = time_product(a, rows, &x, &y) / (2.0 * (double)a->irp[rows] * (double)columns);
+        *per_flop = time_product(a, rows, &x, &y) /
+                    (sp_operations(a->precision) * (double)a->irp[rows] * (double)columns);
     }
     spmm_multivector_destroy(&x);
     spmm_multivector_destroy(&y);

@@ -42,7 +42,8 @@ static void x_line(FILE *out, const sp_options *o, const sp_record *r)
         fprintf(out, "random, seed %llu", (unsigned long long)o->x_seed);
     else
         fprintf(out, o->x_kind == SP_X_ONES ? "all 1" : "1 + (row + column) mod 1000");
-    fprintf(out, "; %s\n", r->run.precision);
+    fprintf(out, "; %s%s\n", r->run.precision,
+            sp_is_complex(o->precision) ? ", 8 operations per entry and column" : "");
 }
 
 void sp_report_head(FILE *out) { fprintf(out, "spmm_mpi %s: Y := A X\n", SPMM_VERSION); }

@@ -84,7 +84,7 @@ typedef struct sp_record {
     sp_seconds seconds;
     sp_stats apply;      /**< statistics of the products' times in seconds, each of the slowest rank */
     double load;         /**< load average of rank 0's node before the job's own work; negative: unknown */
-    double gflops;       /**< 2 nnz K / median apply / 1e9 */
+    double gflops;       /**< 2 nnz K (8 nnz K in complex types) / median apply / 1e9 */
     double imbalance;    /**< entries per rank: maximum / mean; 1 if there are no entries */
     sp_verify_mode mode; /**< verification mode that was used; sample may replace full */
     sp_error error;

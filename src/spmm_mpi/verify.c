@@ -48,7 +48,8 @@ static double allowance(int64_t n, double sum, spmm_precision precision)
     /* if n u >= 1/2, gamma_n is huge or undefined. Then use 2 n u: already n u bounds the error of a sum of
        n products (Jeannerod, Rump: SIAM J. Matrix Anal. Appl. 34(2), 2013) */
     const double gamma = nu < 0.5 ? nu / (1 - nu) : 2 * nu;
-    return 2 * parts * (gamma * sum + products * type.least); /* 2: both y and the reference may have this error */
+    return 2 * parts *
+           (gamma * sum + products * type.least); /* 2: both y and the reference may have this error */
 }
 
 /** Returns the relative error of `found` against `expected`, or the absolute error if `expected` is 0. */
