@@ -214,7 +214,7 @@ static int64_t wrong_sums(const spmm_csr *a, const sp_row_blocks *parts, int64_t
     CHECK_INT(spmm_multivector_create(a->cols, k, SPMM_F64, SPMM_CPU, &x), SPMM_OK);
     CHECK_INT(spmm_multivector_create(a->rows, k, SPMM_F64, SPMM_CPU, &y), SPMM_OK);
     sp_multivector_generate(&x, SP_X_ONES, 1, 0, 1);
-    CHECK_INT(sp_row_blocks_run(parts, 0, parts->count, (sp_shape){0}, &x, &y, SP_STREAM_MAIN), SPMM_OK);
+    CHECK_INT(sp_row_blocks_run(parts, 0, parts->count, (sp_shape){0}, 0, &x, &y, SP_STREAM_MAIN), SPMM_OK);
     for (int64_t i = 0; i < a->rows; i++) {
         double sum = 0;
         for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) sum += ((const double *)a->as)[e];

@@ -34,6 +34,15 @@ def real_number(name, value):
         raise TypeError(f"{name} is {value!r}, expected a real number") from None
 
 
+def is_complex(value):
+    return isinstance(value, (complex, np.complexfloating))
+
+
+def complex_number(name, value):
+    """Returns a float, or a complex number."""
+    return complex(value) if is_complex(value) else real_number(name, value)
+
+
 ABSENT = object()  # the value of an argument that was not passed
 
 

@@ -30,7 +30,7 @@ class Memory:
     def __init__(self, struct):
         self.struct = struct
         self.reference = ctypes.byref(struct)
-        self.dtype = np.dtype(np.float32 if struct.precision == c.F32 else np.float64)
+        self.dtype = TYPES[struct.precision]
         self.shape = (struct.rows, struct.k)
         self.strides = (struct.ld * self.dtype.itemsize, self.dtype.itemsize)
         if struct.data:
@@ -108,7 +108,7 @@ def copy(source, target):
 def described(array):
     """Returns an spmm_multivector for a C-contiguous array of NumPy [rows, k]."""
     rows, k = array.shape
-    return c.Multivector(rows, k, max(k, 1), c.F32 if array.itemsize == 4 else c.F64, c.CPU, address_of(array), 0, 0)
+    return c.Multivector(rows, k, max(k, 1), PRECISIONS[array.dtype], c.CPU, address_of(array), 0, 0)
 
 
 def address_of(array):
@@ -169,6 +169,8 @@ def kind_of(x, name, expected=None):
         if x.device.type != "cuda":
             raise TypeError(f"{name} is a tensor on device {x.device}, expected cpu or cuda")
         check_negated(x, name)
+        if x.is_conj():
+            raise TypeError(f"{name} is a tensor that PyTorch has yet to conjugate in memory: {name}.resolve_conj()")
         return TORCH, x
     if hasattr(x, "__cuda_array_interface__"):
         return (CUPY if type(x).__module__.partition(".")[0] == "cupy" else DEVICE), x
@@ -202,7 +204,7 @@ def host_tensor(x, name, expected=None):
     except (TypeError, RuntimeError) as error:
         numpy_type(x, name, expected)
         check_negated(x, name)
-        if x.is_conj():  # complex numbers are refused by their type
+        if x.is_conj() and name != "out":
             return x.resolve_conj().numpy()
         raise TypeError(f"{name} is a tensor that NumPy cannot read, expected a plain one: {error}") from None
 
@@ -270,7 +272,10 @@ def by_dlpack(x, name):
     raise TypeError(f"{name} is on a device of DLPack's type {int(device)}, expected host memory (1) or a CUDA GPU (2)")
 
 
-TYPES = (np.dtype(np.float64), np.dtype(np.float32))
+# in the order of spmm_precision
+TYPES = tuple(map(np.dtype, (np.float64, np.float32, np.complex128, np.complex64)))
+PRECISIONS = {dtype: number for number, dtype in enumerate(TYPES)}
+EXPECTED = "float64, float32, complex128 or complex64"
 
 _torch_types = {}
 
@@ -279,21 +284,22 @@ def torch_types():
     """Returns a table: PyTorch's types for the values and indices that libspmm supports -> NumPy's types."""
     if not _torch_types:
         torch = sys.modules["torch"]
-        _torch_types.update({getattr(torch, kind): np.dtype(kind) for kind in ("float64", "float32", "int64", "int32")})
+        _torch_types.update({getattr(torch, kind): np.dtype(kind) for kind in (*(dtype.name for dtype in TYPES), "int64", "int32")})
     return _torch_types
 
 
 def widened(x, dtype):
-    """Returns an array of NumPy, PyTorch or CuPy as one of float64, if that is the dtype and NumPy would convert
-    its elements; else x."""
-    if dtype != TYPES[0]:
+    """Returns an array of NumPy, PyTorch or CuPy as one of the dtype, unless that is float32, if NumPy would
+    convert its elements; else x."""
+    if dtype == TYPES[1]:
         return x
     torch = torch_tensor(x)
     if torch:
-        return x if x.dtype is torch.float64 or x.is_complex() else x.to(torch.float64)
+        found = torch_types().get(x.dtype) or numpy_type(x, "X")
+        return x if found == dtype or not np.can_cast(found, dtype) else x.to(getattr(torch, dtype.name))
     if not isinstance(x, np.ndarray) and type(x).__module__.partition(".")[0] != "cupy":
         return x
-    return x.astype(dtype) if x.dtype != dtype and x.dtype.kind in "biuf" and np.can_cast(x.dtype, dtype) else x
+    return x.astype(dtype) if x.dtype != dtype and x.dtype.kind in "biufc" and np.can_cast(x.dtype, dtype) else x
 
 
 def check_type(name, found, expected, kind):
@@ -306,8 +312,8 @@ def wrong_type(name, found, expected, kind=NUMPY):
     new array, because a converted copy would receive the result instead of `out`; for complex numbers it is
     the two parts, because a conversion would lose the imaginary part. expected: None means either type of
     libspmm."""
-    text, wanted = f"{name} is {found}, expected {expected or 'float64 or float32'}", expected or TYPES[0]
-    of_torch, imaginary = kind in (TORCH, TORCH_CPU), "complex" in str(found)
+    text, wanted = f"{name} is {found}, expected {expected or EXPECTED}", expected or TYPES[0]
+    of_torch, imaginary = kind in (TORCH, TORCH_CPU), "complex" in str(found) and wanted.kind != "c"
     if name == "out":
         module = "torch" if of_torch else "cupy" if kind == CUPY else "numpy"
         return f"{text}: out={module}.empty_like(out, dtype={module}.{wanted})"
@@ -550,10 +556,42 @@ def check_gpu(operand, name):
         raise ValueError(f"{name} is on GPU {found}, and libspmm computes on GPU {gpu}: copy it there")
 
 
+# ---- complex X of real plans ----
+
+def as_reals(x, dtype):
+    """Returns a complex array as a view of twice as many columns, of the real dtype; None if it has no such
+    view, or is not complex."""
+    torch = torch_tensor(x)
+    if torch:
+        if not x.is_complex() or x.is_conj() or not x.is_contiguous() or x.dim() not in (1, 2):
+            return None
+        x = torch.view_as_real(x)
+        return x.reshape(x.shape[0], -1) if torch_types().get(x.dtype) == dtype else None
+    found = getattr(x, "dtype", None)
+    if getattr(found, "kind", "") != "c" or found.itemsize != 2 * dtype.itemsize or x.ndim not in (1, 2) or not x.flags.c_contiguous:
+        return None
+    return x.reshape(x.shape[0], -1).view(dtype)
+
+
+def contiguous(x):
+    """Returns a complex array with consecutive elements, for as_reals(); any other x unchanged."""
+    torch = torch_tensor(x)
+    if torch:
+        return x.resolve_conj().contiguous() if x.is_complex() else x
+    return x.copy(order="C") if getattr(getattr(x, "dtype", None), "kind", "") == "c" and not x.flags.c_contiguous else x
+
+
+def as_complex(y, like):
+    """Returns what as_reals() would turn into y, with as many dimensions as `like`."""
+    torch = torch_tensor(y)
+    y = torch.view_as_complex(y.reshape(len(y), -1, 2)) if torch else y.view(like.dtype)
+    return y[:, 0] if like.ndim == 1 else y
+
+
 def by_parts(multiply, x, dtype):
     """Returns the product with an x of any type of numbers. multiply: the product with an array of NumPy of
     that dtype."""
     x = np.asarray(x)
-    if x.dtype.kind == "c":
+    if x.dtype.kind == "c" and dtype.kind != "c":
         return by_parts(multiply, x.real, dtype) + 1j * by_parts(multiply, x.imag, dtype)
     return multiply(np.ascontiguousarray(x, dtype))

@@ -176,7 +176,7 @@ def entries_in_order(A, copy):
     shape, indptr, indices, data, _ = parts(A)
     if isinstance(A, GpuEntries) and A.checked:
         return made_of(shape, indptr, indices, data, copy), True
-    if dtype_of(data) not in matrix.PRECISIONS:
+    if dtype_of(data) not in arrays.TYPES[:2]:
         raise TypeError(f"the values of A are {dtype_of(data)}, expected float64 or float32")
     if shape[1] > matrix.MOST_COLUMNS:
         raise ValueError(f"A has {shape[1]} columns, expected at most {matrix.MOST_COLUMNS}")

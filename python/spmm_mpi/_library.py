@@ -51,9 +51,14 @@ class Error(RuntimeError):
         self.status = status
 
 
-F64, F32 = 0, 1
+F64, F32, C128, C64 = range(4)
 CPU, CUDA = 0, 1
 ROW_MAJOR, COLUMN_MAJOR = 0, 1
+
+
+class Complex(Structure):
+    """spmm_complex: passed like a double complex of C."""
+    _fields_ = [("real", c_double), ("imag", c_double)]
 
 
 class Csr(Structure):
@@ -142,6 +147,7 @@ def prototypes(comm):
 # functions that an older libspmm of the same interface may lack
 NEWER = {
     "spmm_apply_transposed": (c_int, [c_void_p, c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),
+    "spmm_apply_complex": (c_int, [c_void_p, c_int, Complex, POINTER(Multivector), Complex, POINTER(Multivector)]),
     "spmm_apply_begin": (c_int, [c_void_p, c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),
     "spmm_apply_end": (c_int, [c_void_p]),
     "spmm_rows_apply": (c_int, [POINTER(Rows), c_double, POINTER(Multivector), c_double, POINTER(Multivector), c_int]),

@@ -22,7 +22,7 @@ from . import _world as world
 from ._plan import STAGES, Plan
 from ._product import usual_on_gpu
 
-F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
+F64, F32, C128, C64 = arrays.TYPES
 EXACT = 2 ** 53  # f64 represents all whole numbers up to this one
 # number of products of a matrix before a plan is made. On a GPU each of them checks the matrix, and a plan
 # for 100 products is made fast
@@ -41,18 +41,19 @@ COPIES = 3  # of the matrix in a plan: its block, the converted matrix, and the 
 def types_of(a, x):
     """Returns (the type of the result by the rules of NumPy and SciPy, the type in which it is computed) for
     an A of type a and an X of type x. Raises TypeError."""
-    if a == x and a in (F64, F32):
+    if a == x and a in arrays.TYPES:
         return a, a
     for name, dtype in (("A", a), ("X", x)):
-        if dtype.kind == "c":
-            raise TypeError(f"{name} is {dtype}, and libspmm multiplies real numbers: a product for each part, {name}.real and {name}.imag")
-        if dtype.kind == "f" and dtype.itemsize > 8:
-            raise TypeError(f"{name} is {dtype}, and libspmm has float64 and float32: {name}.astype(numpy.float64)")
-        if dtype.kind not in "biuf":
-            raise TypeError(f"{name} is {dtype}, expected real numbers: {name}.astype(numpy.float64)")
+        wide = C128 if dtype.kind == "c" else F64
+        if dtype.kind in "fc" and dtype.itemsize > wide.itemsize:
+            raise TypeError(f"{name} is {dtype}, and libspmm has {arrays.EXPECTED}: {name}.astype(numpy.{wide})")
+        if dtype.kind not in "biufc":
+            raise TypeError(f"{name} is {dtype}, expected numbers: {name}.astype(numpy.float64)")
     both = np.result_type(a, x)
     result = F32 if both == np.float16 else both  # SciPy has no sparse matrices of float16
-    return result, result if result in (F64, F32) else F64
+    if result.kind == "c" and a.kind != "c":  # a real A multiplies the parts of X
+        return result, F32 if result == C64 else F64
+    return result, result if result in arrays.TYPES else F64
 
 
 def magnitude(values):
@@ -376,7 +377,7 @@ class Analysis:
             gpu_matrix.wait(values)
         if self.rows.hold(None, values) and plan._update_rows(self.rows):
             return
-        values, bits = values[:nnz], np.int64 if dtype == F64 else np.int32
+        values, bits = values[:nnz], np.int32 if dtype == F32 else np.int64
         if plan._block.on_gpu or not np.array_equal(plan._block.values.view(bits), values.view(bits)):
             plan.update_values(values)
 
@@ -627,7 +628,7 @@ def matmul(A, X, out=None, *, key=None, **options):
     out: an array of Y's shape and type, which is written and returned in place of a new array.
 
     The type of Y follows the rules of NumPy and SciPy. A Y of float32 is computed in float32, a Y of float64
-    in float64. If A and X are whole numbers or bool, Y has their common type, with sums modulo its range. It
+    in float64, a complex Y in its type, or if A is real, with the parts of X. If A and X are whole numbers or bool, Y has their common type, with sums modulo its range. It
     is exact: it is computed in float64, and if a sum could exceed 2^53, by several products of parts of the
     numbers.
 
@@ -642,7 +643,7 @@ def matmul(A, X, out=None, *, key=None, **options):
     caller is responsible for the rest.
     The other keywords are those of Plan (threads, kernel, format, products, ..).
 
-    Raises TypeError for a wrong type or kind of an argument (also for complex numbers and long double),
+    Raises TypeError for a wrong type or kind of an argument (also for long double),
     ValueError for wrong shapes, indices or values, Error if libspmm fails or is not found."""
     if c.forked:
         c.check_fork()
@@ -660,7 +661,11 @@ def matmul(A, X, out=None, *, key=None, **options):
                          f"{source.shape[0]} x {source.shape[1]}")
     shape = source.shape[:1] + x.shape[1:]
     target = None if out is None else target_of(out, kind, shape, result)
-    y = product(source, x, shape, result, computed, target, key, options)
+    if result.kind == "c" and computed.kind != "c":
+        reals = np.ascontiguousarray(x, result).reshape(len(x), -1).view(computed)
+        y = product(source, reals, (shape[0], reals.shape[1]), computed, computed, None, key, options).view(result).reshape(shape)
+    else:
+        y = product(source, x, shape, result, computed, target, key, options)
     if target is not None and y is not target:
         target[...] = y
     if out is not None:

@@ -8,7 +8,7 @@ from . import _arrays as arrays
 from . import _library as c
 from . import _rows as rows
 
-PRECISIONS = {np.dtype(np.float64): c.F64, np.dtype(np.float32): c.F32}
+PRECISIONS = arrays.PRECISIONS
 MOST_COLUMNS = 2 ** 31 - 1
 
 
@@ -82,14 +82,11 @@ def entries(a, copy, check=True):
         raise TypeError(f"A is a {type(a).__name__}, expected a sparse matrix or array of SciPy (scipy.sparse.csr_array)")
     if len(a.shape) != 2:
         raise ValueError(f"A has {len(a.shape)} dimensions, expected 2")
-    if a.dtype.kind == "c":
-        cast = "" if a.dtype.itemsize in (8, 16) else ".astype(numpy.float64)"
-        raise TypeError(f"the values of A are {a.dtype}, expected float64 or float32: a plan for each of its parts, A.real{cast} and "
-                        f"A.imag{cast}")
     if a.dtype.kind in "biu":
         a, copy = as_f64(a), False
     if a.dtype not in PRECISIONS:
-        raise TypeError(f"the values of A are {a.dtype}, expected float64 or float32: A.astype(numpy.float64)")
+        wide = "complex128" if a.dtype.kind == "c" else "float64"
+        raise TypeError(f"the values of A are {a.dtype}, expected {arrays.EXPECTED}: A.astype(numpy.{wide})")
     if a.shape[1] > MOST_COLUMNS:
         raise ValueError(f"A has {a.shape[1]} columns, expected at most {MOST_COLUMNS}")
     ours, sound = a, a.format == "csr" and (sized(a) if not check else rows.sound(a.shape, a.indptr, a.indices, a.data, a.dtype))
@@ -243,7 +240,7 @@ class RankBlock:
 
     @property
     def dtype(self):
-        return np.dtype(np.float32 if self.struct.csr.precision == c.F32 else np.float64)
+        return arrays.TYPES[self.struct.csr.precision]
 
     @property
     def values(self):

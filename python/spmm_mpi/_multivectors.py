@@ -37,7 +37,7 @@ class Rows:
             if read:
                 np.copyto(self.copy, o.matrix())
             address, ld = self.copy.ctypes.data, o.k
-        self.struct = c.Multivector(o.rows, o.k, ld, c.F32 if o.dtype == np.float32 else c.F64, c.CUDA if self.on_gpu else c.CPU,
+        self.struct = c.Multivector(o.rows, o.k, ld, arrays.PRECISIONS[o.dtype], c.CUDA if self.on_gpu else c.CPU,
                                     address, 0, 0)
         self.reference = ctypes.byref(self.struct)
 

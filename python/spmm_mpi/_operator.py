@@ -1,6 +1,6 @@
 """Plans as LinearOperators of SciPy: rank 0 calls them, and the other ranks serve.
 
-A product begins with a message to the ranks that serve: which plan, A or A^T, how many columns. Rows of X are
+A product begins with a message to the ranks that serve: which plan, A or A^H, how many columns. Rows of X are
 scattered from rank 0, each rank multiplies, and rows of Y are gathered. Before rows are sent, and after the
 product, the ranks agree on success: an exception on one rank is raised on all ranks, and no rank waits
 forever."""
@@ -35,12 +35,12 @@ class Ranges:
 
 
 class Distributed(LinearOperator):
-    """The whole A of a plan on rank 0, as an operator for the solvers of scipy.sparse.linalg. Real and
-    imaginary parts of complex vectors are multiplied separately."""
+    """The whole A of a plan on rank 0, as an operator for the solvers of scipy.sparse.linalg. Of complex vectors,
+    a real A multiplies real and imaginary parts separately."""
 
     def __init__(self, plan, multiply):
         super().__init__(plan.dtype, plan.shape)
-        self._multiply = multiply  # (transposed, X [rows, K] of the plan's dtype) -> Y
+        self._multiply = multiply  # (whether with A^H, X [rows, K] of the plan's dtype) -> Y
 
     def _matmat(self, X):
         return by_parts(lambda x: self._multiply(0, x), X, self.dtype)
@@ -106,7 +106,7 @@ class Serving:
     def step(self, i, transposed, k, x=None):
         """Computes one product. Collective; x [rows, K] is passed and the result returned on rank 0 only."""
         plan, ranges, rank = self.plans[i], self.ranges[i], self.comm.rank
-        by = plan.T if transposed else plan
+        by = plan.H if transposed else plan
         if self.comm.size == 1:
             return self.agreed(lambda: by @ x)
         from mpi4py import MPI
@@ -116,7 +116,8 @@ class Serving:
             y = np.empty((plan.shape[transposed], k), plan.dtype) if rank == 0 else None
             return np.empty((taken[rank][1], k), plan.dtype), y
         mine, y = self.agreed(room)
-        row = (MPI.FLOAT if plan.dtype == np.float32 else MPI.DOUBLE).Create_contiguous(k).Commit()
+        double = plan.dtype in (np.float64, np.complex128)
+        row = (MPI.DOUBLE if double else MPI.FLOAT).Create_contiguous(k * (1 + (plan.dtype.kind == "c"))).Commit()
         try:
             self.comm.Scatterv([x, *places(taken), row] if rank == 0 else None, [mine, taken[rank][1], row])
             part = self.agreed(lambda: by @ mine)

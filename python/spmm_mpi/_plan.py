@@ -21,7 +21,7 @@ from . import _library as c
 from . import _matrix as matrix
 from . import _world as world
 from ._agreement import agree, attempt, check_alike
-from ._arguments import ABSENT, INT_MAX, INT64_MAX, comm_and_matrix, real_number, whole_number
+from ._arguments import ABSENT, INT_MAX, INT64_MAX, comm_and_matrix, complex_number, is_complex, real_number, whole_number
 from ._product import LEGACY, AtOnce, Made, Product, usual_on_gpu
 
 # ---- threads ----
@@ -68,6 +68,9 @@ def tell_lost():
 
 
 # ---- arguments ----
+
+NO_TRANSPOSE, TRANSPOSE, CONJUGATE_TRANSPOSE = range(3)  # spmm_operation
+
 
 def word(name, value):
     words = c.WORDS[name]
@@ -410,7 +413,7 @@ class Plan:
 
     @property
     def dtype(self):
-        """The element type of A, X and Y: float64 or float32."""
+        """The element type of A, X and Y: float64, float32, complex128 or complex64."""
         return self._dtype
 
     @property
@@ -584,7 +587,7 @@ class Plan:
                     self._count()
                 out, target = product.usual[1, True].fresh(X)
                 return product.quick(source, target, 1.0, 0.0, out)
-        return self._multiply("spmm_apply", (0, 1), X, None, 1, 0)
+        return self._multiply(NO_TRANSPOSE, X, None, 1, 0)
 
     def _usual_product(self, k, X):
         """Returns the Product of the K columns of X; K = 0: X is no usual array. None: there is none yet, and
@@ -628,19 +631,24 @@ class Plan:
                 if self._stages:
                     self._count()
                 return product.quick(source, target, alpha, beta, out)
-        return self._multiply("spmm_apply", (0, 1), X, (out,), alpha, beta)
+        return self._multiply(NO_TRANSPOSE, X, (out,), alpha, beta)
 
     @property
     def T(self):
         """The transposed matrix: plan.T @ Y, plan.T.apply(Y, out=X)."""
-        return Transposed(self)
+        return Transposed(self, TRANSPOSE)
+
+    @property
+    def H(self):
+        """The conjugate transpose, which is plan.T if A is real: plan.H @ Y, plan.H.apply(Y, out=X)."""
+        return Transposed(self, CONJUGATE_TRANSPOSE)
 
     @serialized
     def apply_transposed(self, X, *, out, alpha=1.0, beta=0.0):
         """Computes out := alpha A^T X + beta out, and returns out. X is distributed like the Y of apply(), [y
         rows, K], out like its X, [x rows, K]. Otherwise like apply(). Raises Error on every rank if libspmm
         lacks spmm_apply_transposed."""
-        return self._multiply("spmm_apply_transposed", (1, 0), X, (out,), alpha, beta)
+        return self._multiply(TRANSPOSE, X, (out,), alpha, beta)
 
     @serialized
     def begin(self, X, *, out, alpha=1.0, beta=0.0):
@@ -672,16 +680,36 @@ class Plan:
             raise c.Error("a product of the plan has begun: end() comes first", c.Status.USAGE)
 
     @serialized
-    def _multiply(self, name, sides, X, out, alpha, beta):
+    def _multiply(self, operation, X, out, alpha, beta):
         """out: a tuple of one array; None: a new array is made."""
         self._check_idle()
-        lib = c.loaded()
-        function = lib.spmm_apply if name == "spmm_apply" else lib.need(name)
-        if name != "spmm_apply":
-            self._planned()
+        if self._dtype.kind != "c":
+            reals = arrays.as_reals(X if out is not None else (X := arrays.contiguous(X)), self._dtype)
+            target = out and arrays.as_reals(out[0], self._dtype)
+            if reals is not None and (out is None or target is not None):
+                y = self._multiply(operation, reals, out and (target,), alpha, beta)
+                return out[0] if out else arrays.as_complex(y, X)
+        sides = (1, 0) if operation else (0, 1)
+        function = self._function(operation, alpha, beta)
         product, x, y, alpha, beta = self._examined(function, sides, X, out, alpha, beta)
         product.run(function, x, y, sides, alpha, beta)
         return y.like
+
+    def _function(self, operation, alpha, beta):
+        """Returns the function of libspmm for a product with these factors."""
+        lib = c.loaded()
+        if self._dtype.kind == "c" and (operation == CONJUGATE_TRANSPOSE or is_complex(alpha) or is_complex(beta)):
+            self._planned()
+            call = lib.need("spmm_apply_complex")
+            return lambda plan, alpha, x, beta, y: call(plan, operation, complex_of(alpha), x, complex_of(beta), y)
+        if operation == NO_TRANSPOSE:
+            return lib.spmm_apply
+        self._planned()
+        return lib.need("spmm_apply_transposed")
+
+    def _factors(self, function, alpha, beta):
+        number = complex_number if self._dtype.kind == "c" and function is not c.loaded().spmm_apply_begin else real_number
+        return number("alpha", alpha), number("beta", beta)
 
     def _examined(self, function, sides, X, out, alpha, beta):
         """Returns the Product for X, and the operands and factors for a call of function. If an argument is
@@ -690,7 +718,7 @@ class Plan:
             product = self._products[self._last]
             try:
                 x, y = self._operands(product, sides, X, out)
-                alpha, beta = real_number("alpha", alpha), real_number("beta", beta)
+                alpha, beta = self._factors(function, alpha, beta)
                 if y is None:
                     y = self._made(product, x, sides[1])
             except BaseException:
@@ -725,7 +753,7 @@ class Plan:
         """Like _examined(), for a plan of any K: the ranks first agree on K. If an argument is wrong on any
         rank, all raise."""
         def examined():
-            return (*self._operands(None, sides, X, out), real_number("alpha", alpha), real_number("beta", beta))
+            return (*self._operands(None, sides, X, out), *self._factors(function, alpha, beta))
         found, error = attempt(examined)
         self._agree_on_k(found[0].k if found else 0, error)
         x, y, alpha, beta = found
@@ -829,8 +857,8 @@ class Plan:
 
         The other ranks wait for products as they enter the with statement, until rank 0 leaves its body. If
         rank 0 leaves it by an exception, they raise Error. An exception on any rank in a product is raised on
-        all ranks, and ends the operator. matvec, matmat, rmatvec and rmatmat accept and return arrays of
-        NumPy, converted to the plan's dtype; real and imaginary parts of complex arrays are multiplied
+        all ranks, and ends the operator. matvec, matmat, rmatvec and rmatmat (with A^H) accept and return arrays
+        of NumPy, converted to the plan's dtype; a real A multiplies real and imaginary parts of complex arrays
         separately. A plan made for one k accepts only that number of columns.
 
         others: more plans on the same ranks, for use at the same time (eigsh(A, M=B), a preconditioner). The
@@ -845,7 +873,7 @@ class Plan:
     def _alone(self, transposed, x):
         if self._comm.size > 1:
             raise c.Error(f"the plan has {self._comm.size} ranks, and this call is one of rank 0 alone: plan.operator()", c.Status.USAGE)
-        by = self.T if transposed else self
+        by = self.H if transposed else self
 
         def multiply(part):
             if self._cut is None or part.shape[:1] != self._shape[:1]:  # `by @ part` refuses a wrong x
@@ -866,11 +894,11 @@ class Plan:
         return self._alone(0, X)
 
     def rmatvec(self, x):
-        """Returns A^T x; otherwise like matvec()."""
+        """Returns A^H x, which is A^T x if A is real; otherwise like matvec()."""
         return self._alone(1, x)
 
     def rmatmat(self, X):
-        """Returns A^T X; otherwise like matvec()."""
+        """Returns A^H X; otherwise like matvec()."""
         return self._alone(1, X)
 
     # ---- new values ----
@@ -1028,34 +1056,55 @@ class Plan:
 
 
 class Transposed:
-    """A view of a plan as its transposed matrix: see Plan.apply_transposed."""
+    """A view of a plan as its transposed matrix, or as its conjugate transpose: see Plan.apply_transposed."""
 
     __array_ufunc__ = None
 
-    def __init__(self, plan):
-        self.T = plan
+    def __init__(self, plan, operation):
+        self._plan, self._operation = plan, operation
+
+    @property
+    def T(self):
+        """The plan, as the transpose of its transpose. Raises TypeError for a complex plan.H."""
+        return self._turned(TRANSPOSE)
+
+    @property
+    def H(self):
+        """The plan, as the conjugate transpose of its conjugate transpose. Raises TypeError for a complex plan.T."""
+        return self._turned(CONJUGATE_TRANSPOSE)
+
+    def _turned(self, operation):
+        if operation != self._operation and self.dtype.kind == "c":
+            raise TypeError("a plan has no product with the conjugate of A alone: plan.T of a plan, plan.T.T; plan.H.H")
+        return self._plan
 
     @property
     def shape(self):
         """(n, m)."""
-        return self.T.shape[::-1]
+        return self._plan.shape[::-1]
 
     @property
     def dtype(self):
-        return self.T.dtype
+        return self._plan.dtype
 
     def __matmul__(self, X):
         """Returns this rank's rows [x rows, K] of A^T X. X: this rank's rows [y rows, K]. Otherwise like
         `plan @ X`."""
-        return self.T._multiply("spmm_apply_transposed", (1, 0), X, None, 1, 0)
+        return self._plan._multiply(self._operation, X, None, 1, 0)
 
     def __rmatmul__(self, X):
-        """Returns X A^T, computed as (plan @ X.T).T."""
-        return turned(self.T @ turned(X))
+        """Returns X A^T, computed as (plan @ X.T).T; with plan.H, X A^H, as (plan @ X.T.conj()).conj().T."""
+        if self._operation == TRANSPOSE or self.dtype.kind != "c":
+            return turned(self._plan @ turned(X))
+        return turned((self._plan @ turned(X).conj()).conj())
 
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
         """See Plan.apply_transposed."""
-        return self.T.apply_transposed(X, out=out, alpha=alpha, beta=beta)
+        return self._plan._multiply(self._operation, X, (out,), alpha, beta)
+
+
+def complex_of(number):
+    return c.Complex(number.real, number.imag)
 
 
 def turned(x):

@@ -50,7 +50,7 @@ def read(path, dtype=np.float64, read_as=None):
 
     path: a file in a format that spmm_mpi reads (docs/READING.md); its first bytes determine the format. The
     result has both triangles of a symmetric matrix, sorted rows and no duplicates: they are summed. dtype:
-    float64 or float32. The arrays of the result are libspmm's memory, not a copy.
+    float64, float32, complex128 or complex64; a file of complex values requires a complex one. The arrays of the result are libspmm's memory, not a copy.
     read_as: "edges" or "edges:0" if the file is an edge list (a line `u v` or `u v weight` for each edge)
     whose vertices are numbered from 0, "edges:1" if from 1; None: the file has another format.
     Raises Error, whose message contains the file, the position, and what was found and expected; TypeError
@@ -58,7 +58,7 @@ def read(path, dtype=np.float64, read_as=None):
     import scipy.sparse
     dtype = np.dtype(dtype)
     if dtype not in PRECISIONS:
-        raise TypeError(f"dtype is {dtype}, expected float64 or float32")
+        raise TypeError(f"dtype is {dtype}, expected {arrays.EXPECTED}")
     if read_as is not None and read_as not in EDGES:
         raise ValueError(f"read_as is {read_as!r}, expected None, 'edges', 'edges:0' or 'edges:1'")
     c.check_fork()

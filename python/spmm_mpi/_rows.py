@@ -51,10 +51,10 @@ def apply(a, x, y):
 
 
 def sound(shape, indptr, indices, data, dtype, space=c.CPU):
-    """Whether the arrays of a CSR matrix with values of float64 or float32 can be read by C, and column indices
+    """Whether the arrays of a CSR matrix with values of a type of libspmm can be read by C, and column indices
     are in range and increase in each row."""
     a = rows_of(shape, indptr, indices, data) if c.loaded().spmm_rows_apply is not None else None
-    precision = c.F64 if dtype.itemsize == 8 else c.F32
+    precision = arrays.PRECISIONS[dtype]
     with c.lock_of(space):
         return a is not None and apply(a, *(c.Multivector(rows, 0, 0, precision, space, None, 0, 0) for rows in shape[::-1]))
 
