@@ -526,6 +526,11 @@ spmm_status spmm_rows_apply(const spmm_rows *a, double alpha, const spmm_multive
 spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const spmm_multivector *y,
                                  double *g, int64_t ldg);
 
+/** As spmm_multivector_dot(), of complex multivectors: G := X^H Y. The real parts of a product are added, and the
+ *  imaginary parts, each in the order of spmm_multivector_dot(); kx * ky is at most 2^28. */
+spmm_status spmm_multivector_dot_complex(MPI_Comm comm, const spmm_multivector *x, const spmm_multivector *y,
+                                         spmm_complex *g, int64_t ldg);
+
 /** Computes the Euclidean norms of the columns of X on every rank, in f64: the square roots of the diagonal
  *  of X^T X, up to rounding. Squares beyond the range of f64 become infinite or 0.
  *

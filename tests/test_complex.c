@@ -133,6 +133,77 @@ static void check_all(const char *spec, spmm_precision precision, int64_t k, int
     whole_destroy(&w);
 }
 
+/** Returns a multivector with elements element(first + i, first_column + j). */
+static spmm_multivector filled(spmm_precision precision, int64_t rows, int64_t k, int64_t first,
+                               int64_t first_column)
+{
+    spmm_multivector v;
+    CHECK_INT(spmm_multivector_create(rows, k, precision, SPMM_CPU, &v), SPMM_OK);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < k; j++)
+            sp_value_set(v.data, precision, i * v.ld + j, element(first + i, first_column + j));
+    return v;
+}
+
+/** Checks the functions of multivectors for X [rows x kx] and Y [rows x ky] on this rank. */
+static void check_dense(spmm_precision precision, int64_t rows, int64_t kx, int64_t ky)
+{
+    const double tolerance = 1e4 * sp_type_of(precision).unit;
+    int64_t first = 0;
+    for (int r = 0; r < test_.rank; r++) first += 700 + r;
+    int64_t all = 0;
+    for (int r = 0; r < size; r++) all += 700 + r;
+    spmm_multivector x = filled(precision, rows, kx, first, 0), y = filled(precision, rows, ky, first, 100);
+    sp_c128 *const g = malloc(sizeof *g * (size_t)(kx * (ky + 2)));
+    double *const norm = malloc(sizeof *norm * (size_t)kx);
+    CHECK_INT(spmm_multivector_dot_complex(MPI_COMM_WORLD, &x, &y, g, ky + 2), SPMM_OK);
+    CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, &x, norm), SPMM_OK);
+    CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x, &y, norm, ky), SPMM_ERR_USAGE);
+    CHECK(says("spmm_multivector_dot: x is ") &&
+          says("expected real values: spmm_multivector_dot_complex()"));
+    for (int64_t i = 0; i < kx; i += 3) {
+        sp_c128 sum = 0;
+        double squares = 0;
+        for (int64_t r = 0; r < all; r++) {
+            sum += conj(element(r, i)) * element(r, 102);
+            squares += creal(conj(element(r, i)) * element(r, i));
+        }
+        CHECK(cabs(g[i * (ky + 2) + 2] - sum) <= 1e-10);
+        CHECK(fabs(norm[i] - sqrt(squares)) <= 1e-10);
+    }
+    const sp_c128 alpha = CMPLX(1, -2), beta = CMPLX(0.5, 1);
+    sp_c128 *const r = malloc(sizeof *r * (size_t)(kx * ky));
+    for (int64_t e = 0; e < kx * ky; e++) r[e] = element(e, 55);
+    CHECK_INT(spmm_multivector_times_complex(alpha, &x, r, ky, beta, &y), SPMM_OK);
+    for (int64_t i = 0; i < rows; i += 99)
+        for (int64_t j = 0; j < ky; j++) {
+            sp_c128 sum = beta * element(first + i, 100 + j);
+            for (int64_t k = 0; k < kx; k++) sum += alpha * element(first + i, k) * r[k * ky + j];
+            CHECK(cabs(sp_multivector_at(&y, i, j) - sum) <= tolerance);
+        }
+    CHECK_INT(spmm_multivector_times(1, &x, norm, ky, 0, &y), SPMM_ERR_USAGE);
+    spmm_multivector z = filled(precision, rows, kx, first, 7);
+    CHECK_INT(spmm_multivector_axpby_complex(alpha, &x, beta, &z), SPMM_OK);
+    for (int64_t i = 0; i < rows; i += 50)
+        CHECK(cabs(sp_multivector_at(&z, i, kx - 1) - alpha * element(first + i, kx - 1) -
+                   beta * element(first + i, 6 + kx)) <= tolerance);
+    CHECK_INT(spmm_multivector_axpby(2, &x, 0, &z), SPMM_OK);
+    CHECK(rows == 0 || sp_multivector_at(&z, 0, 0) == 2 * sp_multivector_at(&x, 0, 0));
+    spmm_multivector d = filled(precision, rows, 1, first, 9);
+    CHECK_INT(spmm_multivector_scale_complex(r, &x), SPMM_OK);
+    CHECK_INT(spmm_multivector_scale_rows(&d, &x), SPMM_OK);
+    for (int64_t i = 0; i < rows; i += 50)
+        CHECK(cabs(sp_multivector_at(&x, i, 0) - element(first + i, 0) * r[0] * element(first + i, 9)) <=
+              tolerance);
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+    spmm_multivector_destroy(&z);
+    spmm_multivector_destroy(&d);
+    free(g);
+    free(norm);
+    free(r);
+}
+
 int main(int argc, char **argv)
 {
     static const spmm_precision types[] = {SPMM_C128, SPMM_C64};
@@ -148,6 +219,11 @@ int main(int argc, char **argv)
                 check_all("lap3d7:6", types[t], 16, q);
                 check_all("fem3:5", types[t], 12, q);
             }
+    }
+    TEST("inner products, norms, X R, sums and scaled columns and rows of complex multivectors are right") {
+        for (int t = 0; t < 2; t++)
+            for (int64_t kx = 1; kx <= 70; kx += kx < 4 ? 1 : 22)
+                check_dense(types[t], 700 + test_.rank, kx, 5);
     }
     TEST("a complex factor for a real matrix is an error on the rank that passes it, and no rank waits") {
         whole w;

@@ -28,15 +28,17 @@ typedef struct job {
 static spmm_status sum_here(job *j)
 {
     const int64_t k = j->y ? j->y->k : 1;
-    if (k > 0 && j->x->k > MOST_ELEMENTS / k)
+    const int parts = sp_type_of(j->x->precision).parts; /* sums are of products of parts */
+    if (k > 0 && j->x->k > MOST_ELEMENTS / (parts * parts) / k)
         return sp_fail(SPMM_ERR_LIMIT, "%s: %lld x %lld inner products are too many", j->function,
                        (long long)j->x->k, (long long)k);
-    j->count = j->x->k * k;
+    const spmm_multivector x = sp_multivector_reals(j->x), y = j->y ? sp_multivector_reals(j->y) : x;
+    j->count = x.k * (j->y ? y.k : 1);
     j->slice = (j->count + j->size - 1) / j->size;
     TRY(sp_alloc_zero((void **)&j->sums, 2 * j->size * j->slice, sizeof *j->sums, "inner products"));
     j->slices = j->sums + j->size * j->slice;
     if (j->count == 0) return SPMM_OK;
-    return j->y ? sp_gram(j->x, j->y, j->sums) : sp_squares(j->x, j->sums);
+    return j->y ? sp_gram(&x, &y, j->sums) : sp_squares(&x, j->sums);
 }
 
 /** Adds the sums of all ranks, in the order of the ranks: each rank receives its slice from all ranks, adds,
@@ -66,14 +68,15 @@ static spmm_status inner_products_run(job *j, spmm_status checked)
     return status;
 }
 
-static spmm_status check_dot(const job *j, const double *g, int64_t ldg)
+static spmm_status check_dot(const job *j, const void *g, int64_t ldg, int complex)
 {
     TRY(sp_alike(j->x, j->y, j->function));
+    TRY(sp_complex_check(j->x, complex, j->function));
     TRY(sp_given(j->function, "g", g, "memory for the inner products"));
     if (ldg < j->y->k)
         return sp_fail(SPMM_ERR_USAGE, "%s: ldg is %lld, expected at least the %lld columns of y",
                        j->function, (long long)ldg, (long long)j->y->k);
-    const sp_small small = {"g", g, j->x->k, j->y->k, ldg};
+    const sp_small small = {"g", g, j->x->k, j->y->k, ldg, complex ? SPMM_C128 : SPMM_F64};
     TRY(sp_small_check(&small, j->x, "x", j->function));
     return sp_small_check(&small, j->y, "y", j->function);
 }
@@ -84,9 +87,26 @@ spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const
     SP_DEFAULT_FP;
     job j = {.function = __func__, .comm = comm, .x = x, .y = y};
     TRY(sp_comm_check(comm, __func__));
-    const spmm_status status = inner_products_run(&j, check_dot(&j, g, ldg));
+    const spmm_status status = inner_products_run(&j, check_dot(&j, g, ldg, 0));
     for (int64_t i = 0; status == SPMM_OK && i < x->k; i++)
         memcpy(g + i * ldg, j.sums + i * y->k, sizeof *g * (size_t)y->k);
+    sp_free(j.sums);
+    return status;
+}
+
+spmm_status spmm_multivector_dot_complex(MPI_Comm comm, const spmm_multivector *x, const spmm_multivector *y,
+                                         spmm_complex *g, int64_t ldg)
+{
+    SP_DEFAULT_FP;
+    job j = {.function = __func__, .comm = comm, .x = x, .y = y};
+    TRY(sp_comm_check(comm, __func__));
+    const spmm_status status = inner_products_run(&j, check_dot(&j, g, ldg, 1));
+    for (int64_t i = 0; status == SPMM_OK && i < x->k; i++)
+        for (int64_t c = 0; c < y->k; c++) {
+            /* the products of the real part of x, and of its imaginary part, with both parts of y */
+            const double *const re = j.sums + 4 * i * y->k + 2 * c, *const im = re + 2 * y->k;
+            g[i * ldg + c] = __builtin_complex(re[0] + im[1], re[1] - im[0]);
+        }
     sp_free(j.sums);
     return status;
 }
@@ -95,7 +115,7 @@ static spmm_status check_norms(const job *j, const double *norm)
 {
     TRY(sp_multivector_check(j->x, j->function, "x"));
     TRY(sp_given(j->function, "norm", norm, "memory for one norm per column"));
-    return sp_small_check(&(sp_small){"norm", norm, 1, j->x->k, j->x->k}, j->x, "x", j->function);
+    return sp_small_check(&(sp_small){"norm", norm, 1, j->x->k, j->x->k, SPMM_F64}, j->x, "x", j->function);
 }
 
 spmm_status spmm_multivector_norms(MPI_Comm comm, const spmm_multivector *x, double *norm)
@@ -104,7 +124,8 @@ spmm_status spmm_multivector_norms(MPI_Comm comm, const spmm_multivector *x, dou
     job j = {.function = __func__, .comm = comm, .x = x};
     TRY(sp_comm_check(comm, __func__));
     const spmm_status status = inner_products_run(&j, check_norms(&j, norm));
-    for (int64_t i = 0; status == SPMM_OK && i < x->k; i++) norm[i] = sqrt(j.sums[i]);
+    for (int64_t i = 0; status == SPMM_OK && i < x->k; i++)
+        norm[i] = sqrt(sp_is_complex(x->precision) ? j.sums[2 * i] + j.sums[2 * i + 1] : j.sums[i]);
     sp_free(j.sums);
     return status;
 }

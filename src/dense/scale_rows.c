@@ -26,14 +26,16 @@ static spmm_status scale_rows_check(const spmm_multivector *d, const spmm_multiv
 enum { ROWS = 1024 }; /* rows that a thread multiplies at a time; if x is column-major, column by column */
 
 /* Multiplies rows `begin` to `end` - 1 in the element type T. */
-#define SCALE_ROWS(T)                                                                        \
-    {                                                                                        \
-        const T *const restrict factor = d->data;                                            \
-        T *const restrict data = x->data;                                                    \
-        for (int64_t i = begin; i < end && !by_columns; i++)                                 \
-            for (int64_t j = 0; j < x->k; j++) data[i * x->ld + j] = SP_TIMES(factor[i * stride], data[i * x->ld + j]);    \
-        for (int64_t j = 0; j < x->k && by_columns; j++)                                     \
-            for (int64_t i = begin; i < end; i++) data[j * x->ld + i] = SP_TIMES(factor[i * stride], data[j * x->ld + i]); \
+#define SCALE_ROWS(T)                                                                    \
+    {                                                                                    \
+        const T *const restrict factor = d->data;                                        \
+        T *const restrict data = x->data;                                                \
+        for (int64_t i = begin; i < end && !by_columns; i++)                             \
+            for (int64_t j = 0; j < x->k; j++)                                           \
+                data[i * x->ld + j] = SP_TIMES(factor[i * stride], data[i * x->ld + j]); \
+        for (int64_t j = 0; j < x->k && by_columns; j++)                                 \
+            for (int64_t i = begin; i < end; i++)                                        \
+                data[j * x->ld + i] = SP_TIMES(factor[i * stride], data[j * x->ld + i]); \
     }
 
 static void scale_rows(const spmm_multivector *d, int64_t stride, spmm_multivector *x)

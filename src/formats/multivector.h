@@ -107,6 +107,18 @@ static inline sp_c128 sp_multivector_at(const spmm_multivector *v, int64_t i, in
     return sp_value_at(v->data, v->precision, i * v->ld + j);
 }
 
+/** Returns v, row-major, as a multivector of the parts of its elements: of a complex one, a real one with twice as
+ *  many columns. Local. */
+static inline spmm_multivector sp_multivector_reals(const spmm_multivector *v)
+{
+    const sp_value_type type = sp_type_of(v->precision);
+    spmm_multivector reals = *v;
+    reals.precision = type.real;
+    reals.k *= type.parts;
+    reals.ld *= type.parts;
+    return reals;
+}
+
 /** Returns the size in bytes of a row of v, padding included. Local. */
 static inline int64_t sp_row_bytes(const spmm_multivector *v) { return v->ld * sp_value_size(v->precision); }
 
