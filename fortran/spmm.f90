@@ -38,7 +38,9 @@ module spmm
     SPMM_ERR_SYNTAX = 4, SPMM_ERR_UNSUPPORTED = 5, SPMM_ERR_MEMORY = 6, SPMM_ERR_LIMIT = 7, SPMM_ERR_NO_DEVICE = 8, &
     SPMM_ERR_DEVICE = 9, SPMM_ERR_MPI = 10, SPMM_ERR_OUTPUT = 11, SPMM_ERR_INTERNAL = 12, SPMM_STATUS_COUNT = 13
   ! spmm_precision
-  integer(c_int), parameter, public :: SPMM_F64 = 0, SPMM_F32 = 1
+  integer(c_int), parameter, public :: SPMM_F64 = 0, SPMM_F32 = 1, SPMM_C128 = 2, SPMM_C64 = 3
+  ! spmm_operation
+  integer(c_int), parameter, public :: SPMM_NO_TRANSPOSE = 0, SPMM_TRANSPOSE = 1, SPMM_CONJUGATE_TRANSPOSE = 2
   ! spmm_device
   integer(c_int), parameter, public :: SPMM_CPU = 0, SPMM_CUDA = 1
   ! spmm_layout
@@ -157,21 +159,23 @@ module spmm
   public :: spmm_plan_create, spmm_plan_destroy, spmm_plan_kernel, spmm_plan_view, spmm_plan_x_create, spmm_plan_y_create
   public :: spmm_block_from_rows, spmm_plan_view_text, spmm_plan_diagonal, spmm_multivector_scale_rows
   public :: spmm_plan_set_k, spmm_plan_x_create_k, spmm_plan_y_create_k
+  public :: spmm_csr_from_triplets_complex, spmm_apply_complex, spmm_multivector_dot_complex, spmm_multivector_times_complex
+  public :: spmm_multivector_axpby_complex, spmm_multivector_scale_complex
   public :: spmm_apply, spmm_apply_begin, spmm_apply_end, spmm_apply_transposed, spmm_plan_update_values
   public :: spmm_plan_update_rows, spmm_apply_rows, spmm_plan_set_stream, spmm_rows_apply
 
-  ! call spmm_multivector_pointer(v, p, status): p(ld, rows), real(real64) or real(real32), points to the rows
-  ! of a multivector in host memory, without ghost rows. If the multivector has elements of another type or is
+  ! call spmm_multivector_pointer(v, p, status): p(ld, rows), real or complex of kind real64 or real32, points to
+  ! the rows of a multivector in host memory, without ghost rows. If the multivector has elements of another type or is
   ! in GPU memory, p is null and status is SPMM_ERR_USAGE. Local.
   interface spmm_multivector_pointer
-    module procedure multivector_pointer_f64, multivector_pointer_f32
+    module procedure multivector_pointer_f64, multivector_pointer_f32, multivector_pointer_c128, multivector_pointer_c64
   end interface
 
   ! call spmm_csr_pointers(a, irp, ja, as, status): pointers to the arrays irp(rows + 1), ja(nnz) and as(nnz)
   ! of a matrix. If its values have another type than `as`, or it has no arrays, the pointers are null and
   ! status is SPMM_ERR_USAGE. Local.
   interface spmm_csr_pointers
-    module procedure csr_pointers_f64, csr_pointers_f32
+    module procedure csr_pointers_f64, csr_pointers_f32, csr_pointers_c128, csr_pointers_c64
   end interface
 
   interface
@@ -222,6 +226,15 @@ module spmm
     end function
     function c_csr_from_triplets(rows, cols, nnz, row_index, col_index, val, precision, a) &
         bind(c, name="spmm_csr_from_triplets") result(status)
+      import
+      integer(c_int64_t), value :: rows, cols, nnz
+      type(c_ptr), value :: row_index, col_index, val
+      integer(c_int), value :: precision
+      type(spmm_csr), intent(out) :: a
+      integer(c_int) :: status
+    end function
+    function c_csr_from_triplets_complex(rows, cols, nnz, row_index, col_index, val, precision, a) &
+        bind(c, name="spmm_csr_from_triplets_complex") result(status)
       import
       integer(c_int64_t), value :: rows, cols, nnz
       type(c_ptr), value :: row_index, col_index, val
@@ -316,6 +329,15 @@ module spmm
       integer(c_int64_t), value :: ldg
       integer(c_int) :: status
     end function
+    function c_multivector_dot_complex(comm, x, y, g, ldg) &
+        bind(c, name="spmm_fortran_multivector_dot_complex") result(status)
+      import
+      integer(c_int), value :: comm
+      type(spmm_multivector), intent(in) :: x, y
+      type(c_ptr), value :: g
+      integer(c_int64_t), value :: ldg
+      integer(c_int) :: status
+    end function
     function c_multivector_norms(comm, x, norm) bind(c, name="spmm_fortran_multivector_norms") result(status)
       import
       integer(c_int), value :: comm
@@ -326,6 +348,16 @@ module spmm
     function c_multivector_times(alpha, x, r, ldr, beta, y) bind(c, name="spmm_multivector_times") result(status)
       import
       real(c_double), value :: alpha, beta
+      type(spmm_multivector), intent(in) :: x
+      type(c_ptr), value :: r
+      integer(c_int64_t), value :: ldr
+      type(spmm_multivector), intent(inout) :: y
+      integer(c_int) :: status
+    end function
+    function c_multivector_times_complex(alpha, x, r, ldr, beta, y) &
+        bind(c, name="spmm_multivector_times_complex") result(status)
+      import
+      complex(c_double_complex), value :: alpha, beta
       type(spmm_multivector), intent(in) :: x
       type(c_ptr), value :: r
       integer(c_int64_t), value :: ldr
@@ -348,7 +380,21 @@ module spmm
       type(spmm_multivector), intent(inout) :: y
       integer(c_int) :: status
     end function
+    function c_multivector_axpby_complex(alpha, x, beta, y) &
+        bind(c, name="spmm_multivector_axpby_complex") result(status)
+      import
+      complex(c_double_complex), value :: alpha, beta
+      type(spmm_multivector), intent(in) :: x
+      type(spmm_multivector), intent(inout) :: y
+      integer(c_int) :: status
+    end function
     function c_multivector_scale(factor, x) bind(c, name="spmm_multivector_scale") result(status)
+      import
+      type(c_ptr), value :: factor
+      type(spmm_multivector), intent(inout) :: x
+      integer(c_int) :: status
+    end function
+    function c_multivector_scale_complex(factor, x) bind(c, name="spmm_multivector_scale_complex") result(status)
       import
       type(c_ptr), value :: factor
       type(spmm_multivector), intent(inout) :: x
@@ -471,6 +517,16 @@ module spmm
       type(spmm_multivector), intent(inout) :: y
       integer(c_int) :: status
     end function
+    function c_apply_complex(plan, op, alpha, x, beta, y) &
+        bind(c, name="spmm_apply_complex") result(status)
+      import
+      type(c_ptr), value :: plan
+      integer(c_int), value :: op
+      complex(c_double_complex), value :: alpha, beta
+      type(spmm_multivector), intent(in) :: x
+      type(spmm_multivector), intent(inout) :: y
+      integer(c_int) :: status
+    end function
     function c_plan_update_values(plan) bind(c, name="spmm_plan_update_values") result(status)
       import
       type(c_ptr), value :: plan
@@ -502,6 +558,8 @@ module spmm
   ! targets of pointers that have no elements
   real(real64), target, save :: nothing_f64(1) = 0
   real(real32), target, save :: nothing_f32(1) = 0
+  complex(real64), target, save :: nothing_c128(1) = 0
+  complex(real32), target, save :: nothing_c64(1) = 0
 
 contains
 
@@ -599,6 +657,24 @@ contains
     end if
   end subroutine
 
+  subroutine spmm_csr_from_triplets_complex(rows, cols, row_index, col_index, val, precision, a, status)
+    integer(c_int64_t), intent(in) :: rows, cols
+    integer(c_int64_t), intent(in), contiguous, target :: row_index(:), col_index(:)
+    complex(c_double_complex), intent(in), contiguous, target :: val(:)
+    integer(c_int), intent(in) :: precision
+    type(spmm_csr), intent(out) :: a
+    integer(c_int), intent(out) :: status
+    type(c_ptr) :: values
+    values = c_null_ptr
+    if (size(val) > 0) values = c_loc(val)
+    if (size(col_index) == size(row_index) .and. size(val) == size(row_index)) then
+      status = c_csr_from_triplets_complex(rows, cols, size(row_index, kind=c_int64_t), address(row_index), &
+                                           address(col_index), values, precision, a)
+    else
+      status = usage("spmm_csr_from_triplets_complex: row_index, col_index and val differ in size, expected one for each triplet")
+    end if
+  end subroutine
+
   ! Returns the address of an array that may be empty: c_loc() requires an element.
   function address(index) result(p)
     integer(c_int64_t), intent(in), contiguous, target :: index(:)
@@ -642,6 +718,28 @@ contains
     integer(c_int), intent(out) :: status
     nullify (as)
     call csr_indices(a, SPMM_F32, "real32", irp, ja, status)
+    if (status == SPMM_OK) call c_f_pointer(a%as, as, [a%nnz])
+  end subroutine
+
+  subroutine csr_pointers_c128(a, irp, ja, as, status)
+    type(spmm_csr), intent(in) :: a
+    integer(c_int64_t), pointer, intent(out) :: irp(:)
+    integer(c_int32_t), pointer, intent(out) :: ja(:)
+    complex(real64), pointer, intent(out) :: as(:)
+    integer(c_int), intent(out) :: status
+    nullify (as)
+    call csr_indices(a, SPMM_C128, "complex(real64)", irp, ja, status)
+    if (status == SPMM_OK) call c_f_pointer(a%as, as, [a%nnz])
+  end subroutine
+
+  subroutine csr_pointers_c64(a, irp, ja, as, status)
+    type(spmm_csr), intent(in) :: a
+    integer(c_int64_t), pointer, intent(out) :: irp(:)
+    integer(c_int32_t), pointer, intent(out) :: ja(:)
+    complex(real32), pointer, intent(out) :: as(:)
+    integer(c_int), intent(out) :: status
+    nullify (as)
+    call csr_indices(a, SPMM_C64, "complex(real32)", irp, ja, status)
     if (status == SPMM_OK) call c_f_pointer(a%as, as, [a%nnz])
   end subroutine
 
@@ -769,6 +867,17 @@ contains
     status = c_multivector_dot(int(comm%MPI_VAL, c_int), x, y, place, size(g, 1, c_int64_t))
   end subroutine
 
+  subroutine spmm_multivector_dot_complex(comm, x, y, g, status)
+    type(MPI_Comm), intent(in) :: comm
+    type(spmm_multivector), intent(in) :: x, y
+    complex(c_double_complex), intent(inout), target, contiguous :: g(:, :)
+    integer(c_int), intent(out) :: status
+    type(c_ptr) :: place
+    place = c_null_ptr ! a null pointer is refused on all ranks
+    if (size(g, 2, c_int64_t) >= x%k .and. size(g) > 0) place = c_loc(g)
+    status = c_multivector_dot_complex(int(comm%MPI_VAL, c_int), x, y, place, size(g, 1, c_int64_t))
+  end subroutine
+
   subroutine spmm_multivector_norms(comm, x, norm, status)
     type(MPI_Comm), intent(in) :: comm
     type(spmm_multivector), intent(in) :: x
@@ -793,6 +902,18 @@ contains
     status = c_multivector_times(alpha, x, place, size(r, 1, c_int64_t), beta, y)
   end subroutine
 
+  subroutine spmm_multivector_times_complex(alpha, x, r, beta, y, status)
+    complex(c_double_complex), intent(in) :: alpha, beta
+    type(spmm_multivector), intent(in) :: x
+    complex(c_double_complex), intent(in), target, contiguous :: r(:, :)
+    type(spmm_multivector), intent(inout) :: y
+    integer(c_int), intent(out) :: status
+    type(c_ptr) :: place
+    place = c_null_ptr
+    if (size(r, 2, c_int64_t) >= x%k .and. size(r) > 0) place = c_loc(r)
+    status = c_multivector_times_complex(alpha, x, place, size(r, 1, c_int64_t), beta, y)
+  end subroutine
+
   subroutine spmm_rows_apply(a, alpha, x, beta, y, threads, status)
     type(spmm_rows), intent(in) :: a
     real(c_double), intent(in) :: alpha, beta
@@ -811,6 +932,14 @@ contains
     status = c_multivector_axpby(alpha, x, beta, y)
   end subroutine
 
+  subroutine spmm_multivector_axpby_complex(alpha, x, beta, y, status)
+    complex(c_double_complex), intent(in) :: alpha, beta
+    type(spmm_multivector), intent(in) :: x
+    type(spmm_multivector), intent(inout) :: y
+    integer(c_int), intent(out) :: status
+    status = c_multivector_axpby_complex(alpha, x, beta, y)
+  end subroutine
+
   subroutine spmm_multivector_scale(factor, x, status)
     real(c_double), intent(in), target, contiguous :: factor(:)
     type(spmm_multivector), intent(inout) :: x
@@ -819,6 +948,16 @@ contains
     place = c_null_ptr
     if (size(factor, kind=c_int64_t) >= x%k .and. size(factor) > 0) place = c_loc(factor)
     status = c_multivector_scale(place, x)
+  end subroutine
+
+  subroutine spmm_multivector_scale_complex(factor, x, status)
+    complex(c_double_complex), intent(in), target, contiguous :: factor(:)
+    type(spmm_multivector), intent(inout) :: x
+    integer(c_int), intent(out) :: status
+    type(c_ptr) :: place
+    place = c_null_ptr
+    if (size(factor, kind=c_int64_t) >= x%k .and. size(factor) > 0) place = c_loc(factor)
+    status = c_multivector_scale_complex(place, x)
   end subroutine
 
   subroutine spmm_multivector_scale_rows(d, x, status)
@@ -851,6 +990,34 @@ contains
     if (status /= SPMM_OK) return
     if (v%rows == 0) then
       p(1:v%ld, 1:0) => nothing_f32
+    else
+      call c_f_pointer(v%data, p, [v%ld, v%rows])
+    end if
+  end subroutine
+
+  subroutine multivector_pointer_c128(v, p, status)
+    type(spmm_multivector), intent(in) :: v
+    complex(real64), pointer, intent(out) :: p(:, :)
+    integer(c_int), intent(out) :: status
+    nullify (p)
+    status = pointable(v, SPMM_C128, "complex(real64)")
+    if (status /= SPMM_OK) return
+    if (v%rows == 0) then
+      p(1:v%ld, 1:0) => nothing_c128
+    else
+      call c_f_pointer(v%data, p, [v%ld, v%rows])
+    end if
+  end subroutine
+
+  subroutine multivector_pointer_c64(v, p, status)
+    type(spmm_multivector), intent(in) :: v
+    complex(real32), pointer, intent(out) :: p(:, :)
+    integer(c_int), intent(out) :: status
+    nullify (p)
+    status = pointable(v, SPMM_C64, "complex(real32)")
+    if (status /= SPMM_OK) return
+    if (v%rows == 0) then
+      p(1:v%ld, 1:0) => nothing_c64
     else
       call c_f_pointer(v%data, p, [v%ld, v%rows])
     end if
@@ -1066,5 +1233,16 @@ contains
     type(spmm_multivector), intent(inout) :: y
     integer(c_int), intent(out) :: status
     status = c_apply_transposed(plan%handle, alpha, x, beta, y)
+  end subroutine
+
+  ! Y := alpha op(A) X + beta Y
+  subroutine spmm_apply_complex(plan, op, alpha, x, beta, y, status)
+    type(spmm_plan), intent(in) :: plan
+    integer(c_int), intent(in) :: op
+    complex(c_double_complex), intent(in) :: alpha, beta
+    type(spmm_multivector), intent(in) :: x
+    type(spmm_multivector), intent(inout) :: y
+    integer(c_int), intent(out) :: status
+    status = c_apply_complex(plan%handle, op, alpha, x, beta, y)
   end subroutine
 end module spmm

@@ -253,6 +253,11 @@ spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, cons
                                    const int64_t *col_index, const double *val, spmm_precision precision,
                                    spmm_csr *a);
 
+/** As spmm_csr_from_triplets(), with complex values; precision is SPMM_C128 or SPMM_C64. */
+spmm_status spmm_csr_from_triplets_complex(int64_t rows, int64_t cols, int64_t nnz, const int64_t *row_index,
+                                           const int64_t *col_index, const spmm_complex *val,
+                                           spmm_precision precision, spmm_csr *a);
+
 /** Frees the arrays and zeroes *a; accepts NULL and zeroed objects. A plan whose block has these arrays stays
  *  valid. Local. */
 void spmm_csr_destroy(spmm_csr *a);

@@ -475,9 +475,9 @@ def damaged(what):
 
 
 BAD = [(TypeError, "expected a sparse matrix", lambda: A.toarray()), (TypeError, "expected a sparse matrix", lambda: "A.mtx"),
-       (TypeError, "expected float64 or float32", lambda: A.astype(complex)),
        (ValueError, "beyond 2^53", lambda: (A != 0).astype(np.int64) * (2 ** 53 + 1)),
-       (TypeError, "expected float64 or float32", lambda: A.astype(np.longdouble)),
+       (TypeError, "expected float64, float32, complex128 or complex64: A.astype(numpy.float64)", lambda: A.astype(np.longdouble)),
+       (TypeError, "complex64: A.astype(numpy.complex128)", lambda: A.astype(np.clongdouble)),
        (ValueError, "outside 0 to 89", lambda: damaged("index")), (ValueError, "outside 0 to 89", lambda: damaged("negative")),
        (ValueError, "begin with 0, or decreases", lambda: damaged("start")),
        (ValueError, "begin with 0, or decreases", lambda: damaged("decreasing")),
@@ -623,7 +623,7 @@ def bad_x(plan):
     good = np.ascontiguousarray(X[plan.x_range])
     rows = len(good)
     wide = np.concatenate([good, good[:, :1]], axis=1)
-    return [(TypeError, "X is complex128", good.astype(complex)),
+    return [(TypeError, "X is complex256", good.astype(np.clongdouble)),
             (TypeError, "X is object", good.astype(object)), (TypeError, "X is a list", good.tolist()),
             (TypeError, "X is a NoneType", None), (TypeError, "X is a csr_matrix", scipy.sparse.csr_matrix(good)),
             (TypeError, "masked", np.ma.array(good)), (TypeError, "X is a float", 1.0),
@@ -718,7 +718,7 @@ def parts_of(hint, **names):
     return tuple(eval(part, {"numpy": np, **names}) for part in (real, imaginary))
 
 
-@case("what is said of a complex A, X and of an out of another type is a way that works")
+@case("what is said of a complex X, a wide A and of an out of another type is a way that works")
 def _():
     product = A @ X
     with Plan(comm, on_root(A), 4) as plan:
@@ -744,16 +744,54 @@ def _():
         real, imaginary = parts_of(hinted(plan.__matmul__, x), X=x)
         near(plan @ imaginary, product[plan.y_range].astype(np.float32))
         assert not (plan @ real).any()
-    for dtype in (complex, np.complex64, np.clongdouble):
-        a = (A * (2 + 3j)).astype(dtype)
-        for form in ("csr", "dok"):
-            b = a.asformat(form) if dtype is complex else a
-            hint = hinted(Plan, comm, on_root(b), 4)
-            found = 0
-            for factor, part in zip((1, 1j), parts_of(hint, A=b)):
-                with Plan(comm, on_root(part), 4) as plan:
-                    found = found + factor * (plan @ X[plan.x_range].astype(plan.dtype))
-            assert np.allclose(found, product[plan.y_range] * (2 + 3j), rtol=0, atol=1e-12 if dtype is complex else 1e-4)
+    a = (A * (2 + 3j)).astype(np.clongdouble)
+    with Plan(comm, on_root(eval(hinted(Plan, comm, on_root(a), 4), {"A": a, "numpy": np})), 4) as plan:
+        found = plan @ X[plan.x_range].astype(complex)
+        assert np.allclose(found, product[plan.y_range] * (2 + 3j), rtol=0, atol=1e-12)
+
+
+def complex_of(matrix_, dtype):
+    """A matrix with the pattern of another, and complex values."""
+    found = matrix_.astype(dtype)
+    found.data = found.data * np.exp(1j * np.arange(found.nnz)).astype(dtype)
+    return found
+
+
+@case("a complex plan multiplies as SciPy does, with A, A^T and A^H and complex factors; a real one multiplies a complex X")
+def _():
+    for dtype, bound in ((np.complex128, 1e-11), (np.complex64, 1e-4)):
+        a = complex_of(A, dtype)
+        real = dtype(0).real.dtype
+        for shape in ((A.shape[1],), (A.shape[1], 1), (A.shape[1], 3), (A.shape[1], 33)):
+            x = (np.arange(np.prod(shape)).reshape(shape) % 7 - 3 + 1j).astype(dtype)
+            y = (np.arange(A.shape[0] * np.prod(shape[1:], dtype=int)).reshape(A.shape[0], *shape[1:]) % 5 - 2j).astype(dtype)
+            with Plan(comm, on_root(a)) as plan, Plan(comm, on_root(A.astype(real))) as of_real:
+                assert plan.dtype == dtype
+                for _ in range(2):
+                    assert np.allclose(plan @ x[plan.x_range], (a @ x)[plan.y_range], rtol=bound, atol=bound)
+                    assert np.allclose(plan.T @ y[plan.y_range], (a.T @ y)[plan.x_range], rtol=bound, atol=bound)
+                    assert np.allclose(plan.H @ y[plan.y_range], (a.conj().T @ y)[plan.x_range], rtol=bound, atol=bound)
+                out = np.ones_like(y[plan.y_range])
+                assert plan.apply(x[plan.x_range], out=out, alpha=2 - 1j, beta=3j) is out
+                assert np.allclose(out, ((2 - 1j) * (a @ x) + 3j)[plan.y_range], rtol=bound, atol=bound)
+                out = np.ones_like(x[plan.x_range])
+                plan.H.apply(y[plan.y_range], out=out, alpha=1j, beta=-1)
+                assert np.allclose(out, (1j * (a.conj().T @ y) - 1)[plan.x_range], rtol=bound, atol=bound)
+                found = of_real @ x[plan.x_range]
+                assert found.dtype == dtype and np.allclose(found, (A.astype(real) @ x)[plan.y_range], rtol=bound, atol=bound)
+                found = of_real @ np.asfortranarray(x)[plan.x_range]
+                assert np.allclose(found, (A.astype(real) @ x)[plan.y_range], rtol=bound, atol=bound)
+                found = of_real.H @ y[plan.y_range]
+                assert np.allclose(found, (A.astype(real).T @ y)[plan.x_range], rtol=bound, atol=bound)
+                wide = np.complex64 if dtype == np.complex128 else np.complex128
+                refused(TypeError, "X is complex", of_real.__matmul__, x[plan.x_range].astype(wide))
+                if dtype == np.complex64:
+                    refused(TypeError, "X is complex128, expected complex64: X.astype(numpy.complex64)", plan.__matmul__,
+                            x[plan.x_range].astype(np.complex128))
+                refused(TypeError, "the conjugate of A alone", lambda: plan.T.H)
+                with plan.operator() as op:
+                    if op is not None:
+                        assert np.allclose(op.rmatvec(y.reshape(len(y), -1)[:, 0]), a.conj().T @ y.reshape(len(y), -1)[:, 0], rtol=bound, atol=bound)
 
 
 @case("an X of f32, of whole numbers or in the other byte order is converted to the f64 of the plan")
@@ -1074,7 +1112,7 @@ def _():
             refused(TypeError, f"X is {kind}, expected float64: X.to(torch.float64)", plan.__matmul__, x.to(getattr(torch, kind)))
             refused(TypeError, f"out is {kind}, expected float64: out=torch.empty_like", plan.apply, x, out=y.to(getattr(torch, kind)))
         pairs = torch.complex(x, x)
-        refused(TypeError, "X is complex128, expected float64: its parts", plan.__matmul__, pairs.conj())
+        near((plan @ pairs.conj()).numpy(), (A @ X)[plan.y_range] * (1 - 1j))
         refused(TypeError, "X.resolve_neg()", plan.__matmul__, pairs.conj().imag)
         near((plan @ pairs.conj().imag.resolve_neg()).numpy(), -(A @ X)[plan.y_range])
         refused(ValueError, "X has 3 dimensions", plan.__matmul__, x[None])

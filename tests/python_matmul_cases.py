@@ -420,9 +420,9 @@ def _():
 @case("what cannot be multiplied is refused with what to do")
 def _():
     a, x = random_matrix(20, 20), random_x(20, 2)
-    refused(TypeError, "A is complex128, and libspmm multiplies real numbers: a product for each part, A.real and A.imag", matmul, a * 1j, x)
-    refused(TypeError, "X is complex64", matmul, a, x.astype(np.complex64))
-    refused(TypeError, "X is float128, and libspmm has float64 and float32: X.astype(numpy.float64)", matmul, a, x.astype(np.longdouble))
+    refused(TypeError, "A is complex256, and libspmm has float64, float32, complex128 or complex64: A.astype(numpy.complex128)", matmul,
+            a.astype(np.clongdouble), x)
+    refused(TypeError, "X is float128, and libspmm has float64, float32, complex128 or complex64: X.astype(numpy.float64)", matmul, a, x.astype(np.longdouble))
     refused(TypeError, "A is float128", matmul, a.astype(np.longdouble), x)
     refused(TypeError, "X is object", matmul, a, x.astype(object))
     refused(ValueError, "X has the shape [19, 2], expected [20, K] or [20]", matmul, a, x[1:])
@@ -471,9 +471,9 @@ def _():
     for batch in (torch.ones(2, 3, 3).to_sparse(), torch.ones(2, 3, 3).to_sparse_csr()):
         refused(TypeError, "A is a tensor of 3 dimensions, expected one matrix: a product for each A[i]", matmul, batch, torch.eye(3))
     csr = torch.eye(3).to_sparse_csr()
-    refused(TypeError, "A is bfloat16, expected float64 or float32: A.to(torch.float64)", matmul, csr.to(torch.bfloat16), torch.eye(3))
-    refused(TypeError, "X is bfloat16, expected float64 or float32: X.to(torch.float64)", matmul, csr, torch.eye(3).to(torch.bfloat16))
-    refused(TypeError, "X is complex64, and libspmm multiplies real", matmul, csr, torch.eye(3).to(torch.complex64).conj())
+    refused(TypeError, "A is bfloat16, expected float64, float32, complex128 or complex64: A.to(torch.float64)", matmul, csr.to(torch.bfloat16), torch.eye(3))
+    refused(TypeError, "X is bfloat16, expected float64, float32, complex128 or complex64: X.to(torch.float64)", matmul, csr, torch.eye(3).to(torch.bfloat16))
+    assert matmul(csr, torch.eye(3).to(torch.complex64).conj()).dtype == torch.complex64
     refused(ValueError, "X has the shape [2, 3, 3], expected [3, K] or [3]", matmul, csr, torch.ones(2, 3, 3))
     assert matmul(csr, torch.eye(3).half()).dtype == torch.float32
     refused(TypeError, "X is a sparse Tensor", matmul, scipy.sparse.eye(3), torch.eye(3).to_sparse())

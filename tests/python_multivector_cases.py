@@ -143,15 +143,35 @@ def _():
         close(dot(plan.comm, X), np.eye(3))
 
 
+@case("complex rows: X^H Y, norms, X R, sums and scaled columns and rows")
+def _():
+    for dtype, bound in ((np.complex128, 1e-11), (np.complex64, 1e-4)):
+        x = (np.arange(80).reshape(20, 4) % 7 - 3 + 1j * (np.arange(80).reshape(20, 4) % 5)).astype(dtype) + rank
+        y = x[:, :3] * dtype(1 - 2j) + 1
+        whole_x, whole_y = (np.concatenate(comm.allgather(part)) for part in (x, y))
+        g = dot(comm, x, y)
+        assert g.dtype == complex and np.allclose(g, whole_x.conj().T @ whole_y, rtol=bound)
+        assert (dot(comm, x) == dot(comm, x).conj().T).all()
+        assert np.allclose(norms(comm, x), np.linalg.norm(whole_x, axis=0), rtol=bound)
+        r = np.arange(12).reshape(4, 3) - 2j
+        found = times(x, r, alpha=1j)
+        assert found.dtype == dtype and np.allclose(found, 1j * (x @ r), rtol=bound)
+        assert np.allclose(times(x, r, out=y.copy(), alpha=2, beta=1 - 1j), 2 * (x @ r) + (1 - 1j) * y, rtol=bound)
+        assert np.allclose(axpby(1j, x, 2, x.copy()), (2 + 1j) * x, rtol=bound)
+        assert np.allclose(scale(1j, x.copy()), 1j * x, rtol=bound)
+        assert np.allclose(scale_rows(x[:, 0].copy(), y.copy()), x[:, :1] * y, rtol=bound)
+        refused(TypeError, "R is complex128", times, x.real.copy(), r)
+
+
 def bad_rows(name, rows=None):
     """(exception, part of its message, array): arrays that are refused as rows of a multivector."""
     good = np.ones((5, 4))
-    wrong = [(TypeError, f"{name} is int64, expected float64 or float32" if rows is None else f"{name} is int64, expected float64",
-              good.astype(np.int64)), (TypeError, f"{name} is complex128", good.astype(complex)), (TypeError, f"{name} is a list", good.tolist()),
+    wrong = [(TypeError, f"{name} is int64, expected float64, float32, complex128 or complex64" if rows is None else f"{name} is int64, expected float64",
+              good.astype(np.int64)), (TypeError, f"{name} is object", good.astype(object)), (TypeError, f"{name} is a list", good.tolist()),
              (TypeError, f"{name} is a NoneType", None), (TypeError, "masked", np.ma.array(good)), (TypeError, f"{name} is a float", 1.0),
              (ValueError, f"{name} has 3 dimensions", good[None]), (ValueError, f"{name} has no columns", good[:, :0])]
     if rows is not None:
-        wrong += [(TypeError, f"{name} is float32, expected float64", good.astype(np.float32)),
+        wrong += [(TypeError, f"{name} is complex128, expected float64", good.astype(complex)), (TypeError, f"{name} is float32, expected float64", good.astype(np.float32)),
                   (ValueError, f"{name} has 6 rows, expected 5, as X has", np.ones((6, 4)))]
     return wrong
 
@@ -262,7 +282,7 @@ def _():
     assert scale(2, made) is made and axpby(1, tensor, 1, made) is made
     close(made.numpy(), 5 * x)
     refused(TypeError, "requires a gradient", norms, comm, tensor.clone().requires_grad_())
-    refused(TypeError, "X is bfloat16, expected float64 or float32: X.to(torch.float64)", scale, 2, tensor.to(torch.bfloat16))
+    refused(TypeError, "X is bfloat16, expected float64, float32, complex128 or complex64: X.to(torch.float64)", scale, 2, tensor.to(torch.bfloat16))
 
 
 run_all()

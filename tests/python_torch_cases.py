@@ -122,7 +122,7 @@ def _():
         for kind in (torch.bfloat16, torch.float16, torch.int64):
             wrong = torch.eye(5, device=DEVICE).to(kind)
             alike(layers.matmul(plan, wrong), torch.eye(5))
-            refused(TypeError, "expected float64 or float32: ", layers.linear, comm, wrong, wrong)
+            refused(TypeError, "expected float64, float32, complex128 or complex64: ", layers.linear, comm, wrong, wrong)
         refused(ValueError, "X has 3 dimensions", layers.matmul, plan, torch.ones(2, 5, 3, device=DEVICE).double())
         refused(TypeError, "expected a communicator of mpi4py", layers.linear, None, torch.eye(5), torch.eye(5))
         refused(TypeError, "spmm_mpi.torch", plan.__matmul__, torch.eye(5, requires_grad=True))

@@ -428,9 +428,9 @@ with test("an index that is cut off or no index is refused, and not kept"):
         assert not os.path.exists(os.path.join(folder, "ssstats.csv"))
     SERVER.files[INDEX] = whole
 
-with test("a complex matrix is said to be one that spmm_mpi refuses"):
+with test("a complex matrix is said to need --precision c128"):
     SERVER.add("HB/turning", matrix(5, field="complex"))
-    within(get(cache(), "HB/turning")[2], "its values are complex, which spmm_mpi refuses")
+    within(get(cache(), "HB/turning")[2], "its values are complex: --precision c128")
 
 # ---- cache ----
 

@@ -96,7 +96,7 @@ else:
 
 GOOD = BY_HAND["real"][0]
 REFUSED = {
-    "complex": (GOOD.replace("RUA", "CUA"), 3, ":3: found \"CUA\"", "complex"),
+    "complex": (GOOD.replace("RUA", "CUA"), 3, ":3: found complex values", "--precision c128"),
     "elemental": (GOOD.replace("RUA", "RUE"), 3, ":3: found \"RUE\"", "finite elements"),
     "a format": (GOOD.replace("(4E10.3)", "(2(E10.3))"), 3, ":4: found \"(2(E10.3))\"", "a format of numbers"),
     "a row index": (GOOD.replace("  1  3  2  3", "  1  4  2  3"), 3, ":6: found \"4\"", "a row index"),

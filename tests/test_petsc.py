@@ -141,7 +141,7 @@ with test("what is damaged or of another kind is refused by one line that names 
     for message, content in {
             "A.petsc: found 59 bytes, expected 60 by its header: it is cut short": GOOD[:-1],
             "A.petsc: found 61 bytes, expected 60 by its header: something was added": GOOD + b"x",
-            "complex values of PETSc": aij(4, 3, [[(0, 1.0), (2, 2.0)], [(1, 3.0)]]) + bytes(24),
+            "A.petsc: found complex values, expected real ones, or a complex type (--precision c128)": aij(4, 3, [[(0, 1.0), (2, 2.0)], [(1, 3.0)]]) + bytes(24),
             "row 2: found a length of -1 entries, expected 0 to 1": GOOD[:20] + packed("i", [-1]) + GOOD[24:],
             "row 1: found a length of 9 entries, expected 0 to 3": GOOD[:16] + packed("i", [9]) + GOOD[20:],
             "found 2 entries in all rows, expected 3": GOOD[:20] + packed("i", [0]) + GOOD[24:],

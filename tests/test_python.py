@@ -88,7 +88,7 @@ with test("functions have the arguments of the header"):
     def kinds(declaration):
         for argument in declaration.split(","):
             kind = re.sub(r"\bconst\b|\w+$", "", argument.strip()).strip()
-            yield "pointer" if "*" in argument else {"MPI_Comm": "comm", "int64_t": "c_long", "double": "c_double"}.get(kind, "c_int")
+            yield "pointer" if "*" in argument else {"MPI_Comm": "comm", "int64_t": "c_long", "double": "c_double", "spmm_complex": "Complex"}.get(kind, "c_int")
 
     def mirrored(argument):
         name = getattr(argument, "__name__", "")

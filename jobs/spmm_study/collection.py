@@ -288,7 +288,7 @@ class Cache:
             if os.path.exists(part):
                 os.unlink(part)
         if " complex " in f" {banner.lower()} ":
-            say(f"{name}: its values are complex, which spmm_mpi refuses")
+            say(f"{name}: its values are complex: --precision c128")
 
     def _missing(self, name, error):
         """The CollectionError for a name that the server does not have, without suggestions if the index cannot be read."""

@@ -161,6 +161,9 @@ NEWER = {
     "spmm_plan_set_stream": (c_int, [c_void_p, c_void_p]),
     "spmm_plan_view_text": (c_int, [c_void_p, POINTER(c_void_p)]),
     "spmm_multivector_times": (c_int, [c_double, POINTER(Multivector), c_void_p, c_int64, c_double, POINTER(Multivector)]),
+    "spmm_multivector_times_complex": (c_int, [Complex, POINTER(Multivector), c_void_p, c_int64, Complex, POINTER(Multivector)]),
+    "spmm_multivector_axpby_complex": (c_int, [Complex, POINTER(Multivector), Complex, POINTER(Multivector)]),
+    "spmm_multivector_scale_complex": (c_int, [c_void_p, POINTER(Multivector)]),
     "spmm_multivector_axpby": (c_int, [c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),
     "spmm_plan_diagonal": (c_int, [c_void_p, POINTER(Multivector)]),
     "spmm_multivector_scale_rows": (c_int, [POINTER(Multivector), POINTER(Multivector)]),
@@ -176,6 +179,7 @@ def newer(comm):
             "spmm_cut_create": (c_int, [comm, c_int, POINTER(Csr), c_int, c_int64, POINTER(Options), POINTER(Cut)]),
             "spmm_cut_scatter": (c_int, [comm, c_int, POINTER(Csr), POINTER(Cut), POINTER(Block)]),
             "spmm_multivector_dot": (c_int, [comm, multivector, multivector, c_void_p, c_int64]),
+            "spmm_multivector_dot_complex": (c_int, [comm, multivector, multivector, c_void_p, c_int64]),
             "spmm_multivector_norms": (c_int, [comm, multivector, c_void_p])}
 
 

@@ -1,8 +1,8 @@
-"""What block solvers compute between products: X^T Y, norms of columns, X R, sums, scaled columns and scaled
+"""What block solvers compute between products: X^H Y, norms of columns, X R, sums, scaled columns and scaled
 rows of multivectors.
 
-These functions operate on arrays and need no plan. X, Y and out are this rank's rows [rows, K] of float64 or
-float32, or vectors [rows], which count as one column: arrays of NumPy, multivectors of plan.x_zeros() and
+These functions operate on arrays and need no plan. X, Y and out are this rank's rows [rows, K] of float64,
+float32, complex128 or complex64, or vectors [rows], which count as one column: arrays of NumPy, multivectors of plan.x_zeros() and
 y_zeros(), or, if a GPU is open (by device_open() or a plan with device="cuda"), arrays of CuPy and PyTorch.
 All arrays of a call must be in the same memory, the host's or the GPU's."""
 import ctypes
@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _arrays as arrays
 from . import _library as c
-from ._arguments import check_comm, real_number
+from ._arguments import check_comm, complex_number, real_number
 
 
 # ---- operands ----
@@ -52,6 +52,21 @@ class Rows:
         if written and not self.operand.writable:
             raise ValueError(f"{name} is read-only")
 
+    @property
+    def complex(self):
+        return self.dtype.kind == "c"
+
+    def number(self, name, value):
+        """Returns a factor as an argument for libspmm. Raises TypeError."""
+        if not self.complex:
+            return real_number(name, value)
+        found = complex_number(name, value)
+        return c.Complex(found.real, found.imag)
+
+    def function(self, name):
+        """Returns the function of libspmm for the type of the rows."""
+        return c.loaded().need(name + "_complex" * self.complex)
+
     def call(self, function, *arguments):
         """Calls a function of libspmm on these rows. Raises Error."""
         with c.lock_of(self.struct.space):
@@ -62,28 +77,28 @@ class Rows:
             np.copyto(self.operand.matrix(), self.copy)
 
 
-def small_matrix(name, value, shape):
-    """Returns a small matrix or vector, which must be in host memory, as an array of float64. shape: its
-    expected shape, with None for any size. Raises TypeError, ValueError."""
+def small_matrix(name, value, shape, complex):
+    """Returns a small matrix or vector, which must be in host memory, as an array of float64 or complex128.
+    shape: its expected shape, with None for any size. Raises TypeError, ValueError."""
     if not isinstance(value, np.ndarray) and hasattr(value, "__cuda_array_interface__"):
         raise TypeError(f"{name} is on a GPU, expected an array in host memory: {name}.get(), {name}.cpu()")
     try:
         found = np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as error:
         raise TypeError(f"{name} is no array of real numbers: {error}") from None
-    if found.dtype.kind not in "fiu":
-        raise TypeError(f"{name} is {found.dtype}, expected an array of real numbers")
+    if found.dtype.kind not in ("fiuc" if complex else "fiu"):
+        raise TypeError(f"{name} is {found.dtype}, expected an array of {'numbers' if complex else 'real numbers'}")
     if found.ndim != len(shape) or any(n is not None and n != here for n, here in zip(shape, found.shape)) or 0 in found.shape:
         expected = ", ".join("any" if n is None else str(n) for n in shape)
         raise ValueError(f"{name} has the shape {list(found.shape)}, expected [{expected}]")
-    return np.ascontiguousarray(found, np.float64)
+    return np.ascontiguousarray(found, np.complex128 if complex else np.float64)
 
 
 # ---- over all ranks ----
 
 def dot(comm, X, Y=None):
-    """Returns G = X^T Y [kx, ky], summed over the rows of all ranks: a float64 array of NumPy with the same
-    bits on every rank.
+    """Returns G = X^H Y [kx, ky], summed over the rows of all ranks: an array of NumPy, of float64 or
+    complex128, with the same bits on every rank.
 
     comm: a communicator of mpi4py. X: this rank's rows [rows, kx]. Y: [rows, ky] of the same dtype; None: Y
     is X, which takes half the time. Products are summed in float64, also for float32, in an order that
@@ -92,12 +107,12 @@ def dot(comm, X, Y=None):
         raise Error. Raises Error if libspmm fails, if kx or dtype differ between ranks, or if no GPU is
         open."""
     comm = check_comm(comm)
-    lib = c.loaded()
-    function, handle = lib.need("spmm_multivector_dot"), c.comm_handle(comm)
+    function, handle = c.loaded().need("spmm_multivector_dot"), c.comm_handle(comm)
     try:
         x = Rows(X, "X")
         y = x if Y is None or Y is X else Rows(Y, "Y", like=x)
-        g = np.empty((x.k, y.k))
+        g = np.empty((x.k, y.k), np.complex128 if x.complex else np.float64)
+        function = x.function("spmm_multivector_dot")
     except BaseException:
         function(handle, None, None, None, 0)  # so that no other rank waits forever
         raise
@@ -134,17 +149,16 @@ def times(X, R, *, out=None, alpha=1.0, beta=0.0):
     and R are not read. Computed in X's dtype, to which R, alpha and beta are rounded.
     Local. Raises TypeError or ValueError if an argument is wrong, Error if libspmm fails, if X and out
     overlap in any other way, or if no GPU is open."""
-    lib = c.loaded()
-    function = lib.need("spmm_multivector_times")
     x = Rows(X, "X")
-    r = small_matrix("R", R, (x.k, None))
-    alpha, beta = real_number("alpha", alpha), real_number("beta", beta)
+    function = x.function("spmm_multivector_times")
+    r = small_matrix("R", R, (x.k, None), x.complex)
+    a, b = x.number("alpha", alpha), x.number("beta", beta)
     if out is None:
         if beta != 0:
             raise ValueError(f"beta is {beta}, and there is no out that it could multiply")
         out = made(x, r.shape[1])
     y = Rows(out, "out", like=x, k=r.shape[1], written=True, read=beta != 0)
-    x.call(function, alpha, x.reference, r.ctypes.data, r.shape[1], beta, y.reference)
+    x.call(function, a, x.reference, r.ctypes.data, r.shape[1], b, y.reference)
     y.finish()
     return out
 
@@ -161,15 +175,13 @@ def made(x, k):
 def axpby(alpha, X, beta, out):
     """Computes out := alpha X + beta out, and returns out.
 
-    alpha, beta: real numbers; with beta = 0, out is not read; with alpha = 0, X is not read. X, out: [rows,
+    alpha, beta: numbers, real ones if X is; with beta = 0, out is not read; with alpha = 0, X is not read. X, out: [rows,
     K] of the same dtype; out may be X itself, or other columns of the same array. Local; errors as for
     times()."""
-    lib = c.loaded()
-    function = lib.need("spmm_multivector_axpby")
-    alpha, beta = real_number("alpha", alpha), real_number("beta", beta)
     x = Rows(X, "X")
+    a, b = x.number("alpha", alpha), x.number("beta", beta)
     y = Rows(out, "out", like=x, k=x.k, written=True, read=beta != 0)
-    x.call(function, alpha, x.reference, beta, y.reference)
+    x.call(x.function("spmm_multivector_axpby"), a, x.reference, b, y.reference)
     y.finish()
     return out
 
@@ -177,15 +189,13 @@ def axpby(alpha, X, beta, out):
 def scale(factor, X):
     """Multiplies column j of X by factor[j], in place, and returns X.
 
-    factor: an array [K] in host memory, or one real number for all columns, rounded to X's dtype. X: [rows,
+    factor: an array [K] in host memory, or one number for all columns, real if X is, rounded to X's dtype. X: [rows,
     K]. Local; errors as for times()."""
-    lib = c.loaded()
-    function = lib.need("spmm_multivector_scale")
     x = Rows(X, "X", written=True)
     if np.ndim(factor) == 0:
-        factor = np.full(x.k, real_number("factor", factor))
-    factor = small_matrix("factor", factor, (x.k,))
-    x.call(function, factor.ctypes.data, x.reference)
+        factor = np.full(x.k, (complex_number if x.complex else real_number)("factor", factor))
+    factor = small_matrix("factor", factor, (x.k,), x.complex)
+    x.call(x.function("spmm_multivector_scale"), factor.ctypes.data, x.reference)
     x.finish()
     return X
 

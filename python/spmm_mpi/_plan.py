@@ -686,7 +686,8 @@ class Plan:
         if self._dtype.kind != "c":
             reals = arrays.as_reals(X if out is not None else (X := arrays.contiguous(X)), self._dtype)
             target = out and arrays.as_reals(out[0], self._dtype)
-            if reals is not None and (out is None or target is not None):
+            fits = reals is not None and (not self._only or reals.shape[1] == self._last)
+            if fits and (out is None or target is not None):
                 y = self._multiply(operation, reals, out and (target,), alpha, beta)
                 return out[0] if out else arrays.as_complex(y, X)
         sides = (1, 0) if operation else (0, 1)

@@ -6,6 +6,7 @@
  *  the triplets of each block of a group are first listed by owner (2 bytes per triplet); then each owner
  *  processes the triplets in its own lists. A block whose triplets all have one owner, as in a file sorted by
  *  row, needs no lists. */
+#include "base/enum_words.h"
 #include "base/fp_environment.h"
 #include "formats/csr.h"
 
@@ -329,8 +330,10 @@ spmm_status sp_csr_from_coo(sp_coo *coo, int threads, spmm_csr *a, int64_t *dupl
 
 /* ---- for users of the library ---- */
 
+/** Copies triplets to *coo.
+ *  \param [in] val  values of type `given`, [nnz]; NULL: there are none */
 static spmm_status copy_triplets(int64_t nnz, const int64_t *row_index, const int64_t *col_index,
-                                 const double *val, sp_coo *coo)
+                                 const void *val, spmm_precision given, sp_coo *coo)
 {
     for (int64_t t = 0; t < nnz; t++) {
         if (row_index[t] < 0 || row_index[t] >= coo->rows || col_index[t] < 0 || col_index[t] >= coo->cols)
@@ -339,9 +342,32 @@ static spmm_status copy_triplets(int64_t nnz, const int64_t *row_index, const in
                            (long long)coo->rows, (long long)coo->cols);
         coo->I[t] = (int32_t)row_index[t];
         coo->J[t] = (int32_t)col_index[t];
-        if (val) sp_value_set(coo->val, coo->precision, t, val[t]);
+        if (val) sp_value_set(coo->val, coo->precision, t, sp_value_at(val, given, t));
     }
     return SPMM_OK;
+}
+
+static spmm_status from_triplets(const char *function, int64_t rows, int64_t cols, int64_t nnz,
+                                 const int64_t *row_index, const int64_t *col_index, const void *val,
+                                 spmm_precision given, spmm_precision precision, spmm_csr *a)
+{
+    sp_coo coo;
+    TRY(sp_given(function, "a", a, "a place for the matrix"));
+    memset(a, 0, sizeof *a);
+    TRY(sp_fork_check(function));
+    TRY(sp_precision_check(function, precision));
+    if (nnz > 0) {
+        TRY(sp_given(function, "row_index", row_index, "row indices, [nnz]"));
+        TRY(sp_given(function, "col_index", col_index, "column indices, [nnz]"));
+    }
+    if (sp_is_complex(given) && !sp_is_complex(precision))
+        return sp_fail(SPMM_ERR_USAGE, "%s: precision is %s, expected a complex type", function,
+                       sp_precision_word(precision));
+    TRY(sp_coo_create(rows, cols, nnz, SP_GENERAL, precision, val != NULL, &coo));
+    const spmm_status status = copy_triplets(nnz, row_index, col_index, val, given, &coo);
+    if (status == SPMM_OK) return sp_csr_from_coo(&coo, sp_threads_default(), a, NULL);
+    sp_coo_destroy(&coo);
+    return status;
 }
 
 spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, const int64_t *row_index,
@@ -349,20 +375,13 @@ spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, cons
                                    spmm_csr *a)
 {
     SP_DEFAULT_FP;
-    sp_coo coo;
-    TRY(sp_given(__func__, "a", a, "a place for the matrix"));
-    memset(a, 0, sizeof *a);
-    TRY(sp_fork_check(__func__));
-    TRY(sp_precision_check(__func__, precision));
-    if (nnz > 0) {
-        TRY(sp_given(__func__, "row_index", row_index, "row indices, [nnz]"));
-        TRY(sp_given(__func__, "col_index", col_index, "column indices, [nnz]"));
-    }
-    TRY(sp_coo_create(rows, cols, nnz, SP_GENERAL, precision, val != NULL, &coo));
-    const spmm_status status = copy_triplets(nnz, row_index, col_index, val, &coo);
-    if (status != SPMM_OK) {
-        sp_coo_destroy(&coo);
-        return status;
-    }
-    return sp_csr_from_coo(&coo, sp_threads_default(), a, NULL);
+    return from_triplets(__func__, rows, cols, nnz, row_index, col_index, val, SPMM_F64, precision, a);
+}
+
+spmm_status spmm_csr_from_triplets_complex(int64_t rows, int64_t cols, int64_t nnz, const int64_t *row_index,
+                                           const int64_t *col_index, const spmm_complex *val,
+                                           spmm_precision precision, spmm_csr *a)
+{
+    SP_DEFAULT_FP;
+    return from_triplets(__func__, rows, cols, nnz, row_index, col_index, val, SPMM_C128, precision, a);
 }

@@ -36,6 +36,12 @@ spmm_status spmm_fortran_multivector_dot(int comm, const spmm_multivector *x, co
     return spmm_multivector_dot(MPI_Comm_f2c(comm), x, y, g, ldg);
 }
 
+spmm_status spmm_fortran_multivector_dot_complex(int comm, const spmm_multivector *x,
+                                                 const spmm_multivector *y, spmm_complex *g, int64_t ldg)
+{
+    return spmm_multivector_dot_complex(MPI_Comm_f2c(comm), x, y, g, ldg);
+}
+
 spmm_status spmm_fortran_multivector_norms(int comm, const spmm_multivector *x, double *norm)
 {
     return spmm_multivector_norms(MPI_Comm_f2c(comm), x, norm);

@@ -29,6 +29,10 @@ spmm_status spmm_fortran_device_open(int comm);
 spmm_status spmm_fortran_multivector_dot(int comm, const spmm_multivector *x, const spmm_multivector *y,
                                          double *g, int64_t ldg);
 
+/** As spmm_multivector_dot_complex(), for a Fortran communicator. Collective over comm. */
+spmm_status spmm_fortran_multivector_dot_complex(int comm, const spmm_multivector *x,
+                                                 const spmm_multivector *y, spmm_complex *g, int64_t ldg);
+
 /** As spmm_multivector_norms(), for a Fortran communicator. Collective over comm. */
 spmm_status spmm_fortran_multivector_norms(int comm, const spmm_multivector *x, double *norm);
 

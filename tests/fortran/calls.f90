@@ -31,6 +31,7 @@ program calls
   call wrong_plans()
   call products()
   call wrong_products()
+  call complex_values()
   call device()
   call ieee_set_halting_mode(ieee_usual, .false.)
   call MPI_Finalize()
@@ -171,9 +172,81 @@ contains
     call spmm_csr_from_triplets(2_int64, 3_int64, [0_int64], [1_int64], SPMM_F64, a, status, &
                                 val=[1.0_real64, 2.0_real64])
     call fails("more values than indices", SPMM_ERR_USAGE, "differ in size")
-    call spmm_csr_from_triplets(2_int64, 3_int64, none, none, 2, a, status)
+    call spmm_csr_from_triplets(2_int64, 3_int64, none, none, 9, a, status)
     call fails("triplets in a precision that is none", SPMM_ERR_USAGE, "spmm_csr_from_triplets: precision")
   end subroutine
+
+  ! A Hermitian matrix [[2, -i], [i, 3]] on rank 0, and one column of X.
+  subroutine complex_values()
+    type(spmm_csr) :: a
+    type(spmm_block) :: block
+    type(spmm_plan) :: plan
+    type(spmm_multivector) :: x, y
+    integer(c_int64_t) :: i(4), none(0)
+    complex(real64) :: one(1, 1)
+    complex(real64), pointer :: as(:), px(:, :), py(:, :)
+    complex(real32), pointer :: as64(:), p64(:, :)
+    integer(c_int64_t), pointer :: irp(:)
+    integer(c_int32_t), pointer :: ja(:)
+    real(real64) :: norm(1)
+    complex, parameter :: of_one(2) = (0, 1) * [(3, 1), (2, 4)] ! i A X for an X of 1 + i
+    complex, parameter :: of_both(2) = [2 * of_one(1) + (0, -1) * of_one(2), (0, 1) * of_one(1) + 3 * of_one(2)]
+    i = [0, 0, 1, 1]
+    call spmm_csr_from_triplets_complex(2_int64, 2_int64, i, [0_int64, 1_int64, 0_int64, 1_int64], &
+                                        [(2.0_real64, 0.0_real64), (0.0_real64, -1.0_real64), (0.0_real64, 1.0_real64), &
+                                         (3.0_real64, 0.0_real64)], SPMM_C128, a, status)
+    call check("complex triplets make a matrix", status == SPMM_OK .and. a%nnz == 4 .and. a%precision == SPMM_C128)
+    call spmm_csr_pointers(a, irp, ja, as, status)
+    call check("whose values are pointed to", status == SPMM_OK .and. abs(as(3) - (0, 1)) < 1e-14_real64)
+    call spmm_csr_pointers(a, irp, ja, as64, status)
+    call fails("but not those of another kind", SPMM_ERR_USAGE, "complex(real32)")
+    call spmm_csr_scatter(MPI_COMM_WORLD, 0, a, 0, 0, block, status)
+    call spmm_plan_create(MPI_COMM_WORLD, block, 1_int64, plan, status)
+    call spmm_plan_x_create(plan, x, status)
+    call spmm_plan_y_create(plan, y, status)
+    call spmm_multivector_pointer(x, px, status)
+    call check("complex rows are pointed to", status == SPMM_OK .and. size(px, 2) == x%rows)
+    call spmm_multivector_pointer(x, p64, status)
+    call fails("but not rows of another kind", SPMM_ERR_USAGE, "complex(real32)")
+    call spmm_multivector_pointer(y, py, status)
+    px = (1, 1)
+    call spmm_apply_complex(plan, SPMM_NO_TRANSPOSE, (0.0_real64, 1.0_real64), x, (0.0_real64, 0.0_real64), y, status)
+    call check("i A X is right", status == SPMM_OK .and. rows_are(py, block%row_begin, of_one))
+    call spmm_apply_complex(plan, SPMM_CONJUGATE_TRANSPOSE, (1.0_real64, 0.0_real64), y, (0.0_real64, 0.0_real64), x, status)
+    call check("and A^H of it", status == SPMM_OK .and. rows_are(px, block%x_begin, of_both))
+    call spmm_apply_complex(plan, 3, (1.0_real64, 0.0_real64), x, (0.0_real64, 0.0_real64), y, status)
+    call fails("an operation that is none", SPMM_ERR_USAGE, "spmm_apply_complex: op is 3")
+    call spmm_multivector_dot_complex(MPI_COMM_WORLD, x, x, one, status)
+    call spmm_multivector_norms(MPI_COMM_WORLD, x, norm, status)
+    call check("X^H X is the square of the norm", status == SPMM_OK .and. abs(one(1, 1) - norm(1)**2) < 1e-10_real64)
+    one = (0, 1)
+    call spmm_multivector_times_complex((2.0_real64, 0.0_real64), x, one, (0.0_real64, 0.0_real64), x, status)
+    call check("X R", status == SPMM_OK)
+    call spmm_multivector_axpby_complex((0.0_real64, -1.0_real64), x, (0.0_real64, 0.0_real64), x, status)
+    call check("a sum", status == SPMM_OK)
+    call spmm_multivector_scale_complex([(0.5_real64, 0.0_real64)], x, status)
+    call check("and scaled columns are right", status == SPMM_OK .and. rows_are(px, block%x_begin, of_both))
+    call spmm_csr_from_triplets_complex(2_int64, 2_int64, none, none, [(1.0_real64, 0.0_real64)], SPMM_C128, a, status)
+    call fails("more complex values than indices", SPMM_ERR_USAGE, "differ in size")
+    call spmm_csr_from_triplets_complex(2_int64, 2_int64, none, none, [complex(real64) ::], SPMM_F64, a, status)
+    call fails("complex values of a real matrix", SPMM_ERR_USAGE, "precision is f64, expected a complex type")
+    call spmm_plan_destroy(plan)
+    call spmm_block_destroy(block)
+    call spmm_multivector_destroy(x)
+    call spmm_multivector_destroy(y)
+  end subroutine
+
+  ! Whether rows of a vector, the first of which is row `first` of the whole one, have these values.
+  logical function rows_are(p, first, whole)
+    complex(real64), intent(in) :: p(:, :)
+    integer(c_int64_t), intent(in) :: first
+    complex, intent(in) :: whole(2)
+    integer :: row
+    rows_are = .true.
+    do row = 1, size(p, 2)
+      rows_are = rows_are .and. abs(p(1, row) - whole(first + row)) < 1e-10_real64
+    end do
+  end function
 
   subroutine scattering()
     type(spmm_csr) :: a
