@@ -1,6 +1,6 @@
 /** Finds on the GPU whether all values of A are equal, bit for bit, and whether f32 represents all of them
  *  exactly. Collects the bits that are set in some value and the bits that are clear in some value: values
- *  are equal if no bit is in both sets. */
+ *  are equal if no bit is in both sets. Complex values are not examined. */
 #include "kernels/cuda/cuda_long_rows.cuh"
 #include "kernels/cuda/cuda_passes.cuh"
 extern "C" {
@@ -111,10 +111,10 @@ spmm_status sp_cuda_find_common(const sp_setup *setup, void **state)
     sp_work_lists *const s = (sp_work_lists *)*state;
     s->equal = 0;
     s->wide = 1;
-    if (a->nnz == 0) return SPMM_OK;
+    if (a->nnz == 0 || sp_is_complex(a->precision)) return SPMM_OK;
     if (!s->common) TRY(sp_device_alloc(&s->common, SP_FOUND * sp_value_size(a->precision), "a value"));
-    TRY(with_type(a->precision, [&](auto value) {
-        return examine<unsigned_of<decltype(value)>>(a, s->common, &s->equal, &s->wide);
+    TRY(with_real(a->precision, [&](auto value) {
+        return examine<bit_pattern<decltype(value)>>(a, s->common, &s->equal, &s->wide);
     }));
     return s->wide ? SPMM_OK : copy_values(setup, s);
 }

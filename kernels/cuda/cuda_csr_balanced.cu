@@ -164,7 +164,8 @@ template <bool deep, typename T> static void run_lists(const sp_launch *l, cudaS
 template <bool deep> static spmm_status run(const sp_launch *l, const char *id)
 {
     TRY(check_pitch(l, id));
-    return launch_product<run_lists<deep, double>, run_lists<deep, float>>(l, id);
+    return launch_product<run_lists<deep, double>, run_lists<deep, float>, run_lists<deep, c128>,
+                          run_lists<deep, c64>>(l, id);
 }
 
 static spmm_status run_balanced(const sp_launch *l) { return run<false>(l, "csr_balanced"); }

@@ -308,5 +308,5 @@ spmm_status sp_cuda_leaf_sums(const sp_setup *setup, void **sums)
 void sp_cuda_add_leaves(const sp_launch *l, const void *sums, cudaStream_t stream)
 {
     if (l->a->packs == 0) return;
-    with_type(l->a->precision, [&](auto value) { launch_adding<decltype(value)>(l, sums, stream); });
+    with_real(l->a->precision, [&](auto value) { launch_adding<decltype(value)>(l, sums, stream); });
 }

@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(THREADS)
         for (int j = 0; j < width; j++) {
             const bool entry = j < own.length;
             col[start + (int64_t)j * SP_SLICE] = entry ? from_col[own.begin + j] : -1;
-            val[start + (int64_t)j * SP_SLICE] = entry ? from_val[own.begin + j] : T(0);
+            val[start + (int64_t)j * SP_SLICE] = entry ? from_val[own.begin + j] : T{};
         }
     }
 }

@@ -85,7 +85,7 @@ constexpr int BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS, SECTION_LEAVES = SP_S
  *  sp_work_lists. partial_ld: leading dimension of `partial`. section_blocks: number of blocks that sum
  *  sections: pack_blocks for each of the `parts` of a tile of columns. staged: true if these blocks use
  *  sum_staged(). */
-template <typename T> struct long_row_args {
+template <typename T> struct long_row_args : conjugation<T> {
     const sp_section *section;
     const int32_t *pack;
     const sp_segment *segment;
@@ -216,7 +216,7 @@ __device__ inline X row_sum(const X *sums, int64_t stride, int count, X *scratch
             X section[batch];
 #pragma unroll
             for (int j = 0; j < batch; j++)
-                if (i + j < n) section[j] = __ldcg(sums + (from + i + j) * stride);
+                if (i + j < n) section[j] = load_shared(sums + (from + i + j) * stride);
 #pragma unroll
             for (int j = 0; j < batch; j++) {
                 if (i + j == 0)
@@ -393,7 +393,7 @@ __device__ inline void sum_staged(const long_row_args<T> &a, const int32_t *col,
         for (int row = leaf; left > 0; left -= part, row++) {
             const int n = min(left, part);
 #pragma unroll 8
-            for (int j = 0; j < n; j++) multiply_add(sum, stage.val[row][j], stage.x[mine][row][j]);
+            for (int j = 0; j < n; j++) multiply_add(sum, a.factor(stage.val[row][j]), stage.x[mine][row][j]);
         }
     }
     __syncthreads();

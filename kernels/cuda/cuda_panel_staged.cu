@@ -391,7 +391,7 @@ spmm_status prepare(const sp_setup *setup, void **state)
     s->columns = (int)setup->k;
     spmm_status status = sp_cuda_leaf_sums(setup, &s->lists.leaf);
     if (status == SPMM_OK && setup->a->rows > 0 && choose_shape(setup, &shape) &&
-        with_type(setup->a->precision, [](auto value) { return allow_shared_memory<decltype(value)>(); })) {
+        with_real(setup->a->precision, [](auto value) { return allow_shared_memory<decltype(value)>(); })) {
         status = make_plans(setup->a, shape, &s->plan);
     }
     if (status == SPMM_OK)

@@ -445,7 +445,7 @@ spmm_status convert(panels *s, sp_matrix *m, order_chooser choose)
     const int64_t size = sp_value_size(m->precision);
     TRY(allocate(m, SP_VAL, &m->val, entries + SP_PANEL_PADDING, size));
     TRY(sp_device_zero((char *)m->val + entries * size, SP_PANEL_PADDING * size));
-    TRY(with_type(m->precision, [&](auto value) { return fill<decltype(value)>(s, m); }));
+    TRY(with_real(m->precision, [&](auto value) { return fill<decltype(value)>(s, m); }));
     return sp_device_sync();
 }
 

@@ -139,7 +139,7 @@ template <rows_source F, typename T> __device__ inline row_span span_of(const ro
  *  sector in the L1 cache (__ldg). */
 template <int L, typename E> __device__ inline E load_entry(const E *p)
 {
-    return L >= 8 ? __ldcs(p) : __ldg(p);
+    return L >= 8 ? load_once(p) : load_cached(p);
 }
 
 /** Loads this lane's entries of the chunk that starts at entry p of the row. An entry past the end of the row
@@ -152,10 +152,10 @@ __device__ inline void fetch(const rows_args<T> &a, const row_span &span, unsign
     for (int s = 0; s < S; s++) {
         const unsigned q = p + s * L + lane;
         e.col[s] = -1;
-        e.val[s] = 0;
+        e.val[s] = {};
         if (q < span.length) {
             e.col[s] = load_entry<L>(a.col + span.begin + q);
-            if (values != EQUAL) e.val[s] = load_entry<L>(values_of<values>(a) + span.begin + q);
+            if (values != EQUAL) e.val[s] = a.factor(load_entry<L>(values_of<values>(a) + span.begin + q));
         }
     }
 }
@@ -172,7 +172,7 @@ __device__ inline void add_valid(const int32_t (&col)[G], const T (&val)[G], con
     for (int u = 0; u < G; u++) {
         if (!all_valid && col[u] < 0) continue;
 #pragma unroll
-        for (int n = 0; n < N; n++) loaded[u][n] = __ldg((const X *)row_of(x[n], col[u], x_pitch));
+        for (int n = 0; n < N; n++) loaded[u][n] = load_cached((const X *)row_of(x[n], col[u], x_pitch));
     }
 #pragma unroll
     for (int u = 0; u < G; u++) {
@@ -290,8 +290,8 @@ __device__ inline void sum_leaves(const rows_args<T> &a, int64_t p, int first, i
         if (i > 0 && leaf == 0) s = segment_of(a, p, (first + i) / SP_LEAVES);
         const int length = leaf_length(s, leaf);
         X sum[N] = {};
-        sum_row<depth, OWN, T, L, N>(a, T(0), {s.begin + leaf * SP_LEAF, (unsigned)length, -1}, lane, x,
-                                     stage, sum);
+        sum_row<depth, OWN, T, L, N>(a, T{}, {s.begin + leaf * SP_LEAF, (unsigned)length, -1}, lane, x, stage,
+                                     sum);
 #pragma unroll
         for (int n = 0; n < N; n++) {
             X *const to = sums + (first + i) / each * S::vectors + n * L + lane;
@@ -385,7 +385,7 @@ __device__ inline void sum_short_rows(const rows_args<T> &a, T common, int lane,
         T *const y = a.y + span.row * a.ldy;
 #pragma unroll
         for (int n = 0; n < N; n++)
-            if (column[n] < a.columns) __stcs((X *)(y + column[n]), sum[n]);
+            if (column[n] < a.columns) store_once((X *)(y + column[n]), sum[n]);
     }
 }
 
@@ -414,7 +414,7 @@ __device__ inline void store_row(const lane_columns &c, int i, uint32_t y_pitch,
     X *const y = (X *)row_of(c.y, i, y_pitch);
 #pragma unroll
     for (int n = 0; n < N; n++)
-        if (n < c.count) __stcs(y + n * L, sum[n]);
+        if (n < c.count) store_once(y + n * L, sum[n]);
 }
 
 /** Loads this lane's vectors of a row of X. */
@@ -424,7 +424,7 @@ __device__ inline void load_row(const lane_columns &c, int32_t col, uint32_t x_p
     const X *const x = (const X *)row_of(c.x, col, x_pitch);
 #pragma unroll
     for (int n = 0; n < N; n++)
-        if (n == 0 || n < c.count) loaded[n] = __ldg(x + n * L);
+        if (n == 0 || n < c.count) loaded[n] = load_cached(x + n * L);
 }
 
 /** Adds the products of the chunk in shared memory, and stores the rows that end there. Bit u of `ends`:
@@ -438,7 +438,7 @@ __device__ inline void add_chunk_of_run(const rows_args<T> &a, const staged_chun
         alignas(16) int32_t col[G];
         alignas(16) T val[G];
         X loaded[G][N];
-        read_group<false>(stage, g, T(0), col, val);
+        read_group<false>(stage, g, T{}, col, val);
         if (col[0] < 0) break;
         if (col[G - 1] >= 0) {
 #pragma unroll
@@ -551,11 +551,11 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
         if (common.all) return sum_short_rows<F, deep, EQUAL, V, L>(a, common.value, lane, column, x, own);
     }
     if constexpr (values == NARROW)
-        if (are_narrow(a.common)) return sum_short_rows<F, deep, NARROW, V, L>(a, T(0), lane, column, x, own);
+        if (are_narrow(a.common)) return sum_short_rows<F, deep, NARROW, V, L>(a, T{}, lane, column, x, own);
     if constexpr (can_run<F, deep, L, N>) {
         if (a.run > 0) return sum_runs<V, L, N>(a, lane, first_column, own);
     }
-    sum_short_rows<F, deep, OWN, V, L>(a, T(0), lane, column, x, own);
+    sum_short_rows<F, deep, OWN, V, L>(a, T{}, lane, column, x, own);
 }
 
 template <rows_source F, bool deep, typename T, int V, int L, int N>
@@ -619,6 +619,7 @@ void launch_rows(const sp_launch *l, const rows_args<T> &a, cudaStream_t stream)
 template <typename T> rows_args<T> rows_args_of(const sp_launch *l)
 {
     rows_args<T> a = vector_args<rows_args, T>(l);
+    a.set_conjugate(l->conjugate);
     a.row_start = l->a->row_start;
     a.nz_per_row = l->a->nz_per_row;
     a.rows = l->a->rows;
@@ -650,7 +651,11 @@ template <rows_source F, typename T> void run_typed(const sp_launch *l, cudaStre
 template <rows_source F> spmm_status run_rows(const sp_launch *l, const char *id)
 {
     TRY(check_pitch(l, id));
-    return launch_product<run_typed<F, double>, run_typed<F, float>>(l, id);
+    if constexpr (F == FROM_CSR)
+        return launch_product<run_typed<F, double>, run_typed<F, float>, run_typed<F, c128>,
+                              run_typed<F, c64>>(l, id);
+    else
+        return launch_product<run_typed<F, double>, run_typed<F, float>>(l, id);
 }
 
 } // namespace

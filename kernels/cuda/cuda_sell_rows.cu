@@ -76,7 +76,7 @@ __device__ inline void load_values(const sell_rest<S, C> &r, S common, sell_grou
         set_all(g.val, common);
     } else {
 #pragma unroll
-        for (int u = 0; u < G; u++) g.val[u] = u < r.count ? __ldcs(r.val + u * SP_SLICE) : S(0);
+        for (int u = 0; u < G; u++) g.val[u] = u < r.count ? load_once(r.val + u * SP_SLICE) : S{};
     }
 }
 
@@ -85,8 +85,8 @@ __device__ inline void load_values(const sell_rest<S, C> &r, S common, sell_grou
  *  If `waits` is true, the kernel waits here for the previous kernel of the stream, after loading the first
  *  entries. T is the type of an element of X, S that of the stored values. Equal values are `common`. */
 template <bool waits, int values, int G, typename T, typename S, typename C, typename X, int N>
-__device__ inline void sum_slice(sell_rest<S, C> r, S common, const char *const (&x)[N], uint32_t pitch,
-                                 X (&sum)[N])
+__device__ inline void sum_slice(const conjugation<T> &c, sell_rest<S, C> r, S common,
+                                 const char *const (&x)[N], uint32_t pitch, X (&sum)[N])
 {
     constexpr bool ahead = sizeof(X) == sizeof(T);
     sell_group<S, G> next;
@@ -104,7 +104,8 @@ __device__ inline void sum_slice(sell_rest<S, C> r, S common, const char *const 
         for (int u = 0; u < G; u++)
             if (g.col[u] >= 0)
 #pragma unroll
-                for (int n = 0; n < N; n++) loaded[u][n] = __ldg((const X *)row_of(x[n], g.col[u], pitch));
+                for (int n = 0; n < N; n++)
+                    loaded[u][n] = load_cached((const X *)row_of(x[n], g.col[u], pitch));
         r.columns.skip(G);
         r.val += G * SP_SLICE;
         r.count -= G;
@@ -114,7 +115,7 @@ __device__ inline void sum_slice(sell_rest<S, C> r, S common, const char *const 
         for (int u = 0; u < G; u++)
             if (g.col[u] >= 0)
 #pragma unroll
-                for (int n = 0; n < N; n++) multiply_add(sum[n], T(g.val[u]), loaded[u][n]);
+                for (int n = 0; n < N; n++) multiply_add(sum[n], c.factor(T(g.val[u])), loaded[u][n]);
         if (!ahead && waits) load_values<values>(r, common, next);
     }
 }
@@ -154,7 +155,7 @@ __device__ inline void sum_slices(const sell_args<T> &a, T common, const int (&c
         const int64_t first = start + r % SP_SLICE;
         using S = stored<values, T>;
         const sell_rest<S, C> rest = {columns_of(a, slice, first, C()), values_of<values>(a) + first, width};
-        sum_slice<L == 1, values, in_flight, T>(rest, S(common), x, a.x_pitch, sum);
+        sum_slice<L == 1, values, in_flight, T>(a, rest, S(common), x, a.x_pitch, sum);
         if (L * N <= FEW_VECTORS) let_next_start();
         if (target == INT32_MIN) continue;
 #pragma unroll
@@ -192,8 +193,8 @@ __global__ void __launch_bounds__(BLOCK, deep     ? 5
         if (common.all) return sum_slices<deep, EQUAL, C, V, L>(a, common.value, column, x);
     }
     if constexpr (values == NARROW)
-        if (are_narrow(a.common)) return sum_slices<deep, NARROW, C, V, L>(a, T(0), column, x);
-    sum_slices<deep, OWN, C, V, L>(a, T(0), column, x);
+        if (are_narrow(a.common)) return sum_slices<deep, NARROW, C, V, L>(a, T{}, column, x);
+    sum_slices<deep, OWN, C, V, L>(a, T{}, column, x);
 }
 
 /** Returns the kernel for the column indices and values of the matrix. With one column of X, sell_rows reads
@@ -242,6 +243,7 @@ template <bool deep, typename T> void run_sell(const sp_launch *l, cudaStream_t 
     const sp_matrix *const m = l->a;
     const sp_work_lists *const lists = (const sp_work_lists *)l->state;
     sell_args<T> a = vector_args<sell_args, T>(l);
+    a.set_conjugate(l->conjugate);
     a.base = lists->base;
     a.column_pair = lists->column_pair;
     a.slice_start = m->row_start;
@@ -265,7 +267,8 @@ spmm_status prepare_rows(const sp_setup *setup, void **state)
 template <bool deep> spmm_status run(const sp_launch *l, const char *id)
 {
     TRY(check_pitch(l, id));
-    return launch_product<run_sell<deep, double>, run_sell<deep, float>>(l, id);
+    return launch_product<run_sell<deep, double>, run_sell<deep, float>, run_sell<deep, c128>,
+                          run_sell<deep, c64>>(l, id);
 }
 
 spmm_status run_rows(const sp_launch *l) { return run<false>(l, "sell_rows"); }

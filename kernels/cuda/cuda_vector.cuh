@@ -105,7 +105,7 @@ template <int N> __device__ inline void use_after(int32_t (&col)[N])
 using product_launcher = void (*)(const sp_launch *, cudaStream_t);
 
 /** Implements sp_kernel_ops.run for the kernel named `id`: calls the launcher for the type of the matrix's
- *  values. `launchers` are in the order of value_type.def. */
+ *  values. `launchers` are in the order of value_type.def, for the types that the kernel takes. */
 template <product_launcher... launchers> spmm_status launch_product(const sp_launch *l, const char *id)
 {
     if (!l->stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
@@ -130,6 +130,65 @@ template <> struct vector_of<float, 2> {
 template <> struct vector_of<float, 4> {
     using type = float4;
 };
+struct alignas(16) c64x2 {
+    c64 x, y;
+};
+template <> struct vector_of<c128, 1> {
+    using type = c128;
+};
+template <> struct vector_of<c64, 1> {
+    using type = c64;
+};
+template <> struct vector_of<c64, 2> {
+    using type = c64x2;
+};
+
+/** A vector of the GPU's own types with the size of X, for loads and stores of X. */
+template <typename X>
+using native =
+    std::conditional_t<std::is_same_v<X, c128>, double2,
+                       std::conditional_t<std::is_same_v<X, c64>, float2,
+                                          std::conditional_t<std::is_same_v<X, c64x2>, float4, X>>>;
+
+/** Returns a vector of the GPU's own type as a complex one. */
+__device__ inline c128 own(const double2 &v, c128) { return {v.x, v.y}; }
+__device__ inline c64 own(const float2 &v, c64) { return {v.x, v.y}; }
+__device__ inline c64x2 own(const float4 &v, c64x2) { return {{v.x, v.y}, {v.z, v.w}}; }
+template <typename X> __device__ inline X own(const X &v, X) { return v; }
+
+/** Load by __ldg(), __ldcs() and __ldcg(), and store by __stcs(). */
+template <typename X> __device__ inline X load_cached(const X *p)
+{
+    return own(__ldg((const native<X> *)p), X{});
+}
+template <typename X> __device__ inline X load_once(const X *p)
+{
+    return own(__ldcs((const native<X> *)p), X{});
+}
+template <typename X> __device__ inline X load_shared(const X *p)
+{
+    return own(__ldcg((const native<X> *)p), X{});
+}
+template <typename X> __device__ inline void store_once(X *p, const X &v)
+{
+    __stcs((native<X> *)p, *(const native<X> *)&v);
+}
+
+/** Base of a kernel's arguments: whether the values of A are conjugated. Empty for real values. */
+template <typename T> struct conjugation {
+    void set_conjugate(bool) {}
+    /* Returns the factor for the value v of A. */
+    template <typename S> __device__ S factor(S v) const { return v; }
+};
+template <typename T> struct complex_conjugation {
+    bool conjugate;
+    void set_conjugate(bool on) { conjugate = on; }
+    __device__ T factor(T v) const { return {v.re, conjugate ? -v.im : v.im}; }
+};
+template <> struct conjugation<c128> : complex_conjugation<c128> {
+};
+template <> struct conjugation<c64> : complex_conjugation<c64> {
+};
 
 __device__ inline void multiply_add(double &sum, double a, double x) { sum = fma(a, x, sum); }
 __device__ inline void multiply_add(float &sum, float a, float x) { sum = fmaf(a, x, sum); }
@@ -151,6 +210,38 @@ __device__ inline void multiply_add(float4 &sum, float a, const float4 &x)
     multiply_add(sum.w, a, x.w);
 }
 
+/* the order of summation.h */
+__device__ inline void multiply_add(c128 &sum, const c128 &a, const c128 &x)
+{
+    sum.re = fma(-a.im, x.im, fma(a.re, x.re, sum.re));
+    sum.im = fma(a.im, x.re, fma(a.re, x.im, sum.im));
+}
+__device__ inline void multiply_add(c64 &sum, const c64 &a, const c64 &x)
+{
+    sum.re = fmaf(-a.im, x.im, fmaf(a.re, x.re, sum.re));
+    sum.im = fmaf(a.im, x.re, fmaf(a.re, x.im, sum.im));
+}
+__device__ inline void multiply_add(c64x2 &sum, const c64 &a, const c64x2 &x)
+{
+    multiply_add(sum.x, a, x.x);
+    multiply_add(sum.y, a, x.y);
+}
+
+__device__ inline void add(c128 &sum, const c128 &x)
+{
+    sum.re += x.re;
+    sum.im += x.im;
+}
+__device__ inline void add(c64 &sum, const c64 &x)
+{
+    sum.re += x.re;
+    sum.im += x.im;
+}
+__device__ inline void add(c64x2 &sum, const c64x2 &x)
+{
+    add(sum.x, x.x);
+    add(sum.y, x.y);
+}
 __device__ inline void add(double &sum, double x) { sum += x; }
 __device__ inline void add(float &sum, float x) { sum += x; }
 __device__ inline void add(double2 &sum, const double2 &x)
@@ -211,7 +302,8 @@ template <typename T, int N> __device__ inline void set_all(T (&array)[N], T val
  *  vectors of V columns. Other shapes are for more than SP_MOST_EQUAL columns, or for an X that is not
  *  aligned. */
 template <typename T, int V, int L, int N>
-constexpr bool has_few = N == 1 && (L == 1 || (V * sizeof(T) == VECTOR_BYTES && V * L <= SP_MOST_EQUAL));
+constexpr bool has_few = !is_complex<T> && N == 1 &&
+                         (L == 1 || (V * sizeof(T) == VECTOR_BYTES && V * L <= SP_MOST_EQUAL));
 
 /** Returns the address of row `col` of X, x + col * pitch, computed by one instruction. For a C++ expression
  *  the compiler would generate two. */
@@ -265,19 +357,23 @@ template <template <typename> class A, typename T> A<T> vector_args(const sp_lau
 
 /** Queues a product for all columns by calls of launch(rest, V). `rest` has the kernel's arguments for the
  *  columns that are left. Each call queues the product for the first of these columns and returns their
- *  number. V is the integral constant 1, 2 or, in f32, 4: the columns per vector. */
+ *  number. V is the integral constant 1, 2 or, in f32, 4: the columns per vector (in c128, only 1). */
 template <typename T, template <typename> class A, typename F>
 void launch_vectors(const sp_launch *l, A<T> rest, F launch)
 {
     const int width = vector_width(l, (int)sizeof(T));
     while (rest.columns > 0) {
         int done;
-        if (width == 1)
+        if constexpr (sizeof(T) == VECTOR_BYTES) {
             done = launch(rest, std::integral_constant<int, 1>());
-        else if (sizeof(T) == 8 || width == 2)
-            done = launch(rest, std::integral_constant<int, 2>());
-        else
-            done = launch(rest, std::integral_constant<int, VECTOR_BYTES / (int)sizeof(T)>());
+        } else {
+            if (width == 1)
+                done = launch(rest, std::integral_constant<int, 1>());
+            else if (sizeof(T) == 8 || width == 2)
+                done = launch(rest, std::integral_constant<int, 2>());
+            else
+                done = launch(rest, std::integral_constant<int, VECTOR_BYTES / (int)sizeof(T)>());
+        }
         rest.x += done;
         rest.y += done;
         if (rest.partial) rest.partial += done;

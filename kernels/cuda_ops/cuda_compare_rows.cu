@@ -17,7 +17,7 @@ __device__ int64_t integer_at(const void *array, int bytes, int64_t i)
     return bytes == 8 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
 }
 
-/** B: an unsigned integer with the size of a value */
+/** B: a type with the size of a value, bit_pattern */
 template <typename B>
 __global__ void __launch_bounds__(THREADS)
     compare_rows(const __grid_constant__ spmm_csr block, const __grid_constant__ spmm_rows a, uint32_t mark,
@@ -102,7 +102,7 @@ extern "C" spmm_status sp_cuda_compare_rows(const spmm_csr *block, const spmm_ro
     if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     const int64_t items = block->nnz > block->rows ? block->nnz : block->rows + 1;
     with_type(block->precision, [&](auto value) {
-        compare_rows<unsigned_of<decltype(value)>>
+        compare_rows<bit_pattern<decltype(value)>>
             <<<blocks_for(items), THREADS, 0, (cudaStream_t)stream>>>(*block, *a, mark, found);
     });
     return sp_device_launched("compare_rows");

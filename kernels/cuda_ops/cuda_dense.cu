@@ -252,6 +252,9 @@ spmm_status run_times(sp_value alpha, const spmm_multivector *x, const double *r
 {
     const dim3 grid((unsigned)((x->rows + SIDE - 1) / SIDE), (unsigned)((y->k + SIDE - 1) / SIDE));
     const bool aside = x->data == y->data && y->k > SIDE;
+    const T number = 1;
+    sp_value one = {};
+    memcpy(&one, &number, sizeof number);
     spmm_multivector other = {}, to = *y;
     void *there = NULL;
     spmm_status status = upload<T>(r, ldr, x->k, y->k, &there);
@@ -265,8 +268,7 @@ spmm_status run_times(sp_value alpha, const spmm_multivector *x, const double *r
         status = sp_device_launched("times");
     }
     to = *y;
-    if (status == SPMM_OK && aside)
-        status = sp_cuda_axpby(sp_value_of(1, y->precision), &other, beta, &to, stream);
+    if (status == SPMM_OK && aside) status = sp_cuda_axpby(one, &other, beta, &to, stream);
     if (status == SPMM_OK) status = sp_device_sync();
     spmm_multivector_destroy(&other);
     sp_device_free(there);
@@ -309,7 +311,7 @@ cudaStream_t main_stream() { return (cudaStream_t)sp_device_stream(SP_STREAM_MAI
 
 extern "C" spmm_status sp_cuda_gram(const spmm_multivector *x, const spmm_multivector *y, double *g)
 {
-    return with_type(x->precision,
+    return with_real(x->precision,
                      [&](auto value) { return run_gram<decltype(value)>(x, y, g, main_stream()); });
 }
 
@@ -319,7 +321,7 @@ extern "C" spmm_status sp_cuda_squares(const spmm_multivector *x, double *sum)
     const int64_t sections = sections_for(x->rows, 1);
     void *part;
     TRY(sp_device_alloc(&part, (sections + 1) * x->k * (int64_t)sizeof *sum, "partial sums of squares"));
-    with_type(x->precision, [&](auto value) {
+    with_real(x->precision, [&](auto value) {
         squares<<<(unsigned)sections, BLOCK, 0, stream>>>(view<decltype(value)>(x), (double *)part);
     });
     spmm_status status = sp_device_launched("squares");
@@ -331,7 +333,7 @@ extern "C" spmm_status sp_cuda_squares(const spmm_multivector *x, double *sum)
 extern "C" spmm_status sp_cuda_times(sp_value alpha, const spmm_multivector *x, const double *r, int64_t ldr,
                                      sp_value beta, const spmm_multivector *y)
 {
-    return with_type(x->precision, [&](auto value) {
+    return with_real(x->precision, [&](auto value) {
         return run_times<decltype(value)>(alpha, x, r, ldr, beta, y, main_stream());
     });
 }

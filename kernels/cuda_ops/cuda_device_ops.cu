@@ -8,6 +8,7 @@
 
 extern "C" {
 #include "device/device.h"
+#include "formats/multivector.h"
 #include "device/device_ops.h"
 }
 
@@ -202,7 +203,7 @@ __global__ void __launch_bounds__(TILE *TILE_LINES)
             if (at + r < length && line + threadIdx.x < lines) {
                 T *const to = y + (at + r) * ldy + line + threadIdx.x;
                 const T ax = tile[threadIdx.x][r];
-                *to = beta == 0 ? ax : fma(beta, *to, ax);
+                *to = beta == 0 ? ax : scaled_sum(beta, *to, ax);
             }
         __syncthreads();
     }
@@ -217,7 +218,7 @@ __global__ void __launch_bounds__(BLOCK)
         const int64_t i = e / k, j = e - i * k;
         T *const to = y + i * ldy + j;
         const T ax = alpha * x[i * ldx + j];
-        *to = beta == 0 ? ax : fma(beta, *to, ax);
+        *to = beta == 0 ? ax : scaled_sum(beta, *to, ax);
     }
 }
 
@@ -254,9 +255,21 @@ __global__ void __launch_bounds__(BLOCK)
 {
     for (int64_t i = blockIdx.x * (int64_t)BLOCK + threadIdx.x; i < count; i += gridDim.x * (int64_t)BLOCK) {
         /* padding is zero, or not a number up to `most` */
-        place[i] = (uint64_t)number[i] > (uint64_t)most ? UINT32_MAX : (uint32_t)(number[i] - 1);
+        const uint64_t n = (uint64_t)number[i];
+        place[i] = n > (uint64_t)most ? UINT32_MAX : (uint32_t)(n - 1);
         if (place[i] != (i < most ? (uint32_t)i : UINT32_MAX)) *disordered = 1;
     }
+}
+
+/** Calls f(B()), where B is a type of `size` bytes, 4, 8 or 16. */
+template <typename F> void with_bits(int size, F f)
+{
+    if (size == 16)
+        f(bits_of_16());
+    else if (size == 8)
+        f(uint64_t());
+    else
+        f(uint32_t());
 }
 
 } // namespace
@@ -265,10 +278,10 @@ extern "C" spmm_status sp_cuda_number(int64_t count, int size, void *to)
 {
     const cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
     if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
-    if (size == 8)
-        number<<<blocks_for(count), BLOCK, 0, stream>>>((uint64_t *)to, count);
-    else
-        number<<<blocks_for(count), BLOCK, 0, stream>>>((uint32_t *)to, count);
+    with_bits(size, [&](auto bits) {
+        using B = decltype(bits);
+        number<B><<<blocks_for(count), BLOCK, 0, stream>>>((B *)to, count);
+    });
     return sp_device_launched("number");
 }
 
@@ -279,12 +292,10 @@ extern "C" spmm_status sp_cuda_find_places(const void *number, int64_t count, in
     unsigned *there = NULL, disordered = 0;
     TRY(sp_device_alloc((void **)&there, sizeof *there, "places of values"));
     spmm_status status = sp_device_zero(there, sizeof *there);
-    if (size == 8)
-        find_places<<<blocks_for(count), BLOCK, 0, stream>>>((const uint64_t *)number, count, most, place,
-                                                             there);
-    else
-        find_places<<<blocks_for(count), BLOCK, 0, stream>>>((const uint32_t *)number, count, most, place,
-                                                             there);
+    with_bits(size, [&](auto bits) {
+        using B = decltype(bits);
+        find_places<B><<<blocks_for(count), BLOCK, 0, stream>>>((const B *)number, count, most, place, there);
+    });
     if (status == SPMM_OK) status = sp_device_launched("find_places");
     if (status == SPMM_OK) status = sp_device_download(&disordered, there, sizeof disordered);
     sp_device_free(there);
@@ -296,12 +307,11 @@ extern "C" spmm_status sp_cuda_gather(const uint32_t *from, int64_t count, int s
                                       void *to, void *stream)
 {
     if (count == 0) return SPMM_OK;
-    if (size == 8)
-        gather<<<blocks_for(count), BLOCK, 0, (cudaStream_t)stream>>>(from, count, (const uint64_t *)values,
-                                                                      (uint64_t *)to);
-    else
-        gather<<<blocks_for(count), BLOCK, 0, (cudaStream_t)stream>>>(from, count, (const uint32_t *)values,
-                                                                      (uint32_t *)to);
+    with_bits(size, [&](auto bits) {
+        using B = decltype(bits);
+        gather<B>
+            <<<blocks_for(count), BLOCK, 0, (cudaStream_t)stream>>>(from, count, (const B *)values, (B *)to);
+    });
     return sp_device_launched("gather");
 }
 
@@ -341,13 +351,14 @@ extern "C" spmm_status sp_cuda_widen(const void *from, int64_t low, int64_t own,
 extern "C" spmm_status sp_cuda_add_rows(const sp_row_sums *sums, const spmm_multivector *s,
                                         spmm_multivector *y, void *stream)
 {
-    const unsigned blocks = blocks_for(sums->count * y->k);
-    const int64_t ghost = s->ghost_low * s->ld;
+    const spmm_multivector from = sp_multivector_reals(s), to = sp_multivector_reals(y);
+    const unsigned blocks = blocks_for(sums->count * to.k);
+    const int64_t ghost = from.ghost_low * from.ld;
     if (sums->count == 0) return SPMM_OK;
-    with_type(y->precision, [&](auto value) {
+    with_real(to.precision, [&](auto value) {
         using T = decltype(value);
-        add_rows<T><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(*sums, (const T *)s->data - ghost, s->ld,
-                                                                (T *)y->data, y->ld, y->k);
+        add_rows<T><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(*sums, (const T *)from.data - ghost, from.ld,
+                                                                (T *)to.data, to.ld, to.k);
     });
     return sp_device_launched("add_rows");
 }

@@ -8,6 +8,7 @@
 #include "kernels/cuda/cuda_block.cuh"
 extern "C" {
 #include "device/difference.h"
+#include "formats/multivector.h"
 }
 
 namespace {
@@ -141,7 +142,8 @@ spmm_status reduce(const spmm_multivector *y, const spmm_multivector *ref, total
                        "another precision",
                        (long long)y->rows, (long long)y->k, (long long)ref->rows, (long long)ref->k);
     if (y->rows == 0 || y->k == 0) return SPMM_OK;
-    return with_type(y->precision, [&](auto value) { return launch<decltype(value)>(y, ref, result); });
+    const spmm_multivector a = sp_multivector_reals(y), b = sp_multivector_reals(ref);
+    return with_real(a.precision, [&](auto value) { return launch<decltype(value)>(&a, &b, result); });
 }
 
 } // namespace

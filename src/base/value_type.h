@@ -109,6 +109,13 @@ static inline int sp_rounds(spmm_precision p, spmm_precision to)
 /** Returns the size in bytes of a value. Local. */
 static inline int64_t sp_value_size(spmm_precision p) { return sp_type_of(p).bytes; }
 
+/** Returns a number rounded to the parts of type p; the result may be 0 or infinite. Local. */
+static inline double sp_rounded(double value, spmm_precision p)
+{
+    return sp_type_of(p).real == SPMM_F64 ? value : (double)(float)value;
+}
+
+#ifndef __cplusplus /* C++ converts no complex numbers */
 /** Returns element i of an array of values of type p in host memory, as a double; NaN for a complex type, so
  *  that no caller takes a part of a value for the value. Local. */
 static inline double sp_value_get(const void *values, spmm_precision p, int64_t i)
@@ -135,12 +142,6 @@ static inline void sp_value_set(void *values, spmm_precision p, int64_t i, sp_c1
 #define SET(T) ((T *)values)[i] = (T)value;
     SP_BY_TYPE(p, SET);
 #undef SET
-}
-
-/** Returns a number rounded to the parts of type p; the result may be 0 or infinite. Local. */
-static inline double sp_rounded(double value, spmm_precision p)
-{
-    return sp_type_of(p).real == SPMM_F64 ? value : (double)(float)value;
 }
 
 /** Returns a value rounded to type p. Local. */
@@ -175,7 +176,6 @@ static inline int sp_is_finite(sp_c128 v)
     __builtin_complex(FMA(-__imag__(a), __imag__(x), FMA(__real__(a), __real__(x), __real__(sum))), \
                       FMA(__imag__(a), __real__(x), FMA(__real__(a), __imag__(x), __imag__(sum))))
 
-#ifndef __cplusplus
 /** Defines the functions of the macros below. A factor without an imaginary part multiplies the parts of a
  *  value one by one, as a real factor does, so that it makes no NaN of an infinite part. */
 #define SP_REAL_FUNCTIONS_(argument, word, id, T, ...)          \

@@ -94,6 +94,7 @@ spmm_status sp_multivector_axpby(sp_value alpha, const spmm_multivector *x, sp_v
 spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *perm, int inverse,
                                    spmm_multivector *dst);
 
+#ifndef __cplusplus
 /** Returns element (i, j) of a row-major multivector in host memory, as sp_value_get() does.
  *  Local. */
 static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, int64_t j)
@@ -106,6 +107,7 @@ static inline sp_c128 sp_multivector_at(const spmm_multivector *v, int64_t i, in
 {
     return sp_value_at(v->data, v->precision, i * v->ld + j);
 }
+#endif
 
 /** Returns v, row-major, as a multivector of the parts of its elements: of a complex one, a real one with twice as
  *  many columns. Local. */

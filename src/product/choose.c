@@ -73,7 +73,8 @@ static const choice_node *leaf_of(choice *c, int timed)
     static const char *const phrases[] = {SP_TRAIT_LIST(PHRASE)};
 #undef PHRASE
     const sp_question *const q = &c->q;
-    const choice_node *const tree = trees[q->precision], *node = tree;
+    /* complex values have the tree of their parts, whose bounds are of bytes and entries */
+    const choice_node *const tree = trees[sp_type_of(q->precision).real], *node = tree;
     const size_t n = sizeof c->why;
     snprintf(c->why, n, "%s%s", sp_precision_word(q->precision), timed ? "" : ", few products");
     while (!node->order[0]) {
