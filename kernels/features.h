@@ -126,7 +126,7 @@ static inline int sp_is_scattered(const sp_question *q)
 }
 
 /** Begins the definition of the conditions of kernel `id`; the body of a function (sp_suits) follows. Those
- *  of CUDA kernels are in cuda/cuda_suits.c, which all builds compile. */
+ *  of CUDA kernels are in kernels/cuda_suits.c, which all builds compile. */
 #define SP_SUITS(id)        \
     sp_suits sp_suits_##id; \
     sp_suitability sp_suits_##id(const sp_question *q, char *why, size_t n)

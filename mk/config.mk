@@ -310,7 +310,7 @@ UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda
 sources = $(filter-out $(UNUSED),$(wildcard $(addsuffix /*.c,$(1)) $(if $(filter 1,$(WITH_CUDA)),$(addsuffix /*.cu,$(1)))))
 # libspmm; what both programs share; a program (docs/DESIGN.md, "Layers")
 LIB_FOLDERS := $(addprefix src/,base device formats dense codec io files order comm distribute halo exchange product plan) kernels \
-    $(if $(filter 0,$(MPI)),contrib/one_rank) $(addprefix kernels/,loops cpu cuda cuda_ops $(if $(WITH_BASELINE),baseline))
+    $(if $(filter 0,$(MPI)),contrib/one_rank) $(addprefix kernels/,loops cpu cuda cuda_complex cuda_ops $(if $(WITH_BASELINE),baseline))
 LIB_SOURCES := $(call sources,$(LIB_FOLDERS))
 CLI_SOURCES := $(call sources,src/cli)
 PROGRAM_SOURCES := $(filter-out %/main.c,$(call sources,src/spmm_mpi kernels/peers))

@@ -7,6 +7,7 @@
  *  end together: a row that ends earlier makes the warp run the code for partial groups beside that for full
  *  ones. This file also prepares the long rows of the other kernels. */
 #include "kernels/cuda/cuda_rows.cuh"
+#include "kernels/cuda_complex/cuda_complex.cuh"
 extern "C" {
 #include "order/row_clusters.h"
 }
@@ -109,17 +110,6 @@ spmm_status sp_cuda_prepare_sums(const sp_setup *setup, void **state)
     return keep_on_success(status, state);
 }
 
-template <bool deep, typename T>
-static void launch_typed(const sp_launch *l, const sp_work_lists *lists, cudaStream_t stream)
-{
-    rows_args<T> a = rows_args_of<T>(l);
-    a.common = common_of<T>(l, lists, &a.narrow);
-    a.row = lists->row;
-    a.rows = lists->rows;
-    set_long_rows(a, lists, l->a, l->x->k);
-    launch_rows<FROM_LIST, deep>(l, a, stream);
-}
-
 /** Lists the rows on the GPU, because the matrix is in GPU memory.
  *  \param [in] given, window, order  as in sp_cuda_row_lists() */
 static spmm_status list_rows(const sp_setup *setup, const int32_t *given, int window, sp_order order,
@@ -156,16 +146,11 @@ static spmm_status prepare_clustered(const sp_setup *setup, void **state)
     return keep_on_success(sp_cuda_find_common(setup, state), state);
 }
 
-template <bool deep, typename T> static void run_lists(const sp_launch *l, cudaStream_t stream)
-{
-    launch_typed<deep, T>(l, (const sp_work_lists *)l->state, stream);
-}
-
 template <bool deep> static spmm_status run(const sp_launch *l, const char *id)
 {
     TRY(check_pitch(l, id));
-    return launch_product<run_lists<deep, double>, run_lists<deep, float>, run_lists<deep, c128>,
-                          run_lists<deep, c64>>(l, id);
+    return launch_product<run_lists<deep, double>, run_lists<deep, float>, sp_cuda_lists_complex<deep, c128>,
+                          sp_cuda_lists_complex<deep, c64>>(l, id);
 }
 
 static spmm_status run_balanced(const sp_launch *l) { return run<false>(l, "csr_balanced"); }

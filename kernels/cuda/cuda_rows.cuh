@@ -523,7 +523,7 @@ __device__ inline void sum_runs(const rows_args<T> &a, int lane, int first_colum
 /** Reads the values of the short rows according to the policy `values`. If that is EQUAL or NARROW but the
  *  values are no longer equal or narrow, reads them as with OWN. */
 template <rows_source F, bool deep, int values, typename T, int V, int L, int N>
-__global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
+__global__ void __launch_bounds__(BLOCK, blocks_for_type<T>(shape<L, N, deep>::blocks))
     rows_kernel(const __grid_constant__ rows_args<T> a)
 {
     using S = shape<L, N, deep>;
@@ -648,14 +648,22 @@ template <rows_source F, typename T> void run_typed(const sp_launch *l, cudaStre
     launch_rows<F, false>(l, a, stream);
 }
 
+/** Queues a product with the rows that the work lists of l->state list. */
+template <bool deep, typename T> void run_lists(const sp_launch *l, cudaStream_t stream)
+{
+    const sp_work_lists *const lists = (const sp_work_lists *)l->state;
+    rows_args<T> a = rows_args_of<T>(l);
+    a.common = common_of<T>(l, lists, &a.narrow);
+    a.row = lists->row;
+    a.rows = lists->rows;
+    set_long_rows(a, lists, l->a, l->x->k);
+    launch_rows<FROM_LIST, deep>(l, a, stream);
+}
+
 template <rows_source F> spmm_status run_rows(const sp_launch *l, const char *id)
 {
     TRY(check_pitch(l, id));
-    if constexpr (F == FROM_CSR)
-        return launch_product<run_typed<F, double>, run_typed<F, float>, run_typed<F, c128>,
-                              run_typed<F, c64>>(l, id);
-    else
-        return launch_product<run_typed<F, double>, run_typed<F, float>>(l, id);
+    return launch_product<run_typed<F, double>, run_typed<F, float>>(l, id);
 }
 
 } // namespace

@@ -174,6 +174,13 @@ template <typename X> __device__ inline void store_once(X *p, const X &v)
     __stcs((native<X> *)p, *(const native<X> *)&v);
 }
 
+/** Returns the number of blocks that must fit on a multiprocessor: fewer for complex values, which take twice as
+ *  many registers, if `blocks` is the number for real ones. */
+template <typename T> constexpr int blocks_for_type(int blocks)
+{
+    return is_complex<T> ? blocks * 3 / 4 : blocks;
+}
+
 /** Base of a kernel's arguments: whether the values of A are conjugated. Empty for real values. */
 template <typename T> struct conjugation {
     void set_conjugate(bool) {}

@@ -33,7 +33,7 @@ SYRK_AND_GEMM(float, cublasSsyrk_64, cublasSgemm_64)
 spmm_status multiply(const sp_dots *d)
 {
     const int64_t m = d->rows, n = d->cols, k = d->length, ld = d->ld;
-    return with_type(d->precision, [&](auto value) {
+    return with_real(d->precision, [&](auto value) {
         using T = decltype(value);
         const T one = 1, zero = 0;
         const T *const a = (const T *)d->a, *const b = (const T *)d->b;

@@ -76,7 +76,7 @@ spmm_status sp_cuda_combine(const spmm_multivector *z, const double *weight, dou
     if (!stream) return SPMM_ERR_NO_DEVICE;
     TRY(sp_device_alloc(&memory, (PARTS + 1) * z->k * 8, "a sum over series"));
     double *const part = (double *)memory, *const all = part + PARTS * z->k;
-    spmm_status status = with_type(
+    spmm_status status = with_real(
         z->precision, [&](auto value) { return combine<decltype(value)>(z, weight, part, all, stream); });
     if (status == SPMM_OK) status = sp_device_download(sum, all, z->k * 8);
     sp_device_free(memory);
@@ -92,7 +92,7 @@ spmm_status sp_cuda_project(const spmm_multivector *z, const double *sum, double
     double *const all = (double *)memory, *const dots = all + z->k;
     spmm_status status = sp_device_upload(all, sum, z->k * 8);
     if (status == SPMM_OK)
-        status = with_type(z->precision,
+        status = with_real(z->precision,
                            [&](auto value) { return project<decltype(value)>(z, all, dots, stream); });
     if (status == SPMM_OK) status = sp_device_download(dot, dots, z->rows * 8);
     sp_device_free(memory);

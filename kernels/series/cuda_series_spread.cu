@@ -152,7 +152,7 @@ spmm_status sp_cuda_center(const sp_series *x, const sp_spread *spread, spmm_mul
     const cudaStream_t stream = main_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE;
     if (x->count == 0) return SPMM_OK;
-    with_type(x->v.precision, [&](auto value) { center<decltype(value)>(x, spread, z, stream); });
+    with_real(x->v.precision, [&](auto value) { center<decltype(value)>(x, spread, z, stream); });
     return sp_device_launched("centered series");
 }
 
@@ -161,6 +161,6 @@ spmm_status sp_cuda_transpose(const sp_series *from, sp_series *to)
     const cudaStream_t stream = main_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE;
     if (from->v.rows == 0 || from->v.k == 0) return SPMM_OK;
-    with_type(from->v.precision, [&](auto value) { transpose<decltype(value)>(&from->v, &to->v, stream); });
+    with_real(from->v.precision, [&](auto value) { transpose<decltype(value)>(&from->v, &to->v, stream); });
     return sp_device_launched("transposed series");
 }

@@ -130,7 +130,7 @@ spmm_status sp_cuda_histogram(const sp_tile *t, sp_histogram *to)
     const cudaStream_t stream = main_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE;
     if (t->rows == 0 || t->cols == 0) return SPMM_OK;
-    return with_type(t->precision, [&](auto value) { return histogram<decltype(value)>(t, to, stream); });
+    return with_real(t->precision, [&](auto value) { return histogram<decltype(value)>(t, to, stream); });
 }
 
 spmm_status sp_cuda_find(const sp_tile *t, double low, double high, sp_pair *pair, int64_t room,
@@ -144,7 +144,7 @@ spmm_status sp_cuda_find(const sp_tile *t, double low, double high, sp_pair *pai
     sp_pair *const list = (sp_pair *)((char *)memory + 256);
     spmm_status status = sp_device_zero(memory, 256);
     if (status == SPMM_OK)
-        status = with_type(t->precision, [&](auto value) {
+        status = with_real(t->precision, [&](auto value) {
             return find<decltype(value)>(t, low, high, list, room, (unsigned long long *)memory, stream);
         });
     if (status == SPMM_OK) status = sp_device_download(found, memory, sizeof *found);
