@@ -416,13 +416,13 @@ typedef enum spmm_operation {
 } spmm_operation;
 
 /** Computes Y := alpha op(A) X + beta Y with complex factors, as spmm_apply() does with A, and
- *  spmm_apply_transposed() with A^T and A^H. (Those functions, too, multiply complex matrices and multivectors,
- *  by real factors.) Collective as they are; op is the same on every rank.
+ *  spmm_apply_transposed() with A^T and A^H. (Those functions, too, multiply complex matrices and
+ *  multivectors, by real factors.) Collective as they are; op is the same on every rank.
  *  \param [in,out] plan  reusable
  *  \param [in]     alpha, beta  as for spmm_apply(); real if the matrix is
  *  \param [in]     x, y  as for spmm_apply() or spmm_apply_transposed(), of the type of the matrix
- *  \return as for these functions, and SPMM_ERR_USAGE if a factor has an imaginary part and the matrix is real;
- *          the other ranks then compute their rows */
+ *  \return as for these functions, and SPMM_ERR_USAGE if a factor has an imaginary part and the matrix is
+ *          real; the other ranks then compute their rows */
 spmm_status spmm_apply_complex(spmm_plan *plan, spmm_operation op, spmm_complex alpha,
                                const spmm_multivector *x, spmm_complex beta, spmm_multivector *y);
 
@@ -526,8 +526,8 @@ spmm_status spmm_rows_apply(const spmm_rows *a, double alpha, const spmm_multive
 spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const spmm_multivector *y,
                                  double *g, int64_t ldg);
 
-/** As spmm_multivector_dot(), of complex multivectors: G := X^H Y. The real parts of a product are added, and the
- *  imaginary parts, each in the order of spmm_multivector_dot(); kx * ky is at most 2^28. */
+/** As spmm_multivector_dot(), of complex multivectors: G := X^H Y. The real parts of a product are added,
+ *  and the imaginary parts, each in the order of spmm_multivector_dot(); kx * ky is at most 2^28. */
 spmm_status spmm_multivector_dot_complex(MPI_Comm comm, const spmm_multivector *x, const spmm_multivector *y,
                                          spmm_complex *g, int64_t ldg);
 

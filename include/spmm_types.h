@@ -320,8 +320,9 @@ spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, doub
 spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x);
 
 /** As spmm_multivector_times(), _axpby() and _scale(), for complex multivectors and complex factors. Of
- *  spmm_multivector_times_complex(), y must not be x if beta has an imaginary part. With x of another type they
- *  return SPMM_ERR_USAGE. (Real factors of complex multivectors: spmm_multivector_axpby() and _scale().) */
+ *  spmm_multivector_times_complex(), y must not be x if beta has an imaginary part. With x of another type
+ *  they return SPMM_ERR_USAGE. (Real factors of complex multivectors: spmm_multivector_axpby() and
+ *  _scale().) */
 spmm_status spmm_multivector_times_complex(spmm_complex alpha, const spmm_multivector *x,
                                            const spmm_complex *r, int64_t ldr, spmm_complex beta,
                                            spmm_multivector *y);

@@ -63,7 +63,7 @@ static void whole_destroy(whole *w)
     spmm_csr_destroy(&w->a);
 }
 
-/** Computes, for all rows, op(A) X and a bound of the error, with doubles in a plain loop. */
+/** Computes, for all rows, op(A) X and a bound of the error, with doubles, entry by entry. */
 static void reference(const spmm_csr *a, spmm_operation op, int64_t k, sp_c128 *y, double *bound)
 {
     const int64_t rows = op == SPMM_NO_TRANSPOSE ? a->rows : a->cols;

@@ -7,7 +7,6 @@
  *  end together: a row that ends earlier makes the warp run the code for partial groups beside that for full
  *  ones. This file also prepares the long rows of the other kernels. */
 #include "kernels/cuda/cuda_rows.cuh"
-#include "kernels/cuda_complex/cuda_complex.cuh"
 extern "C" {
 #include "order/row_clusters.h"
 }

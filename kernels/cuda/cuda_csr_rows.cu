@@ -1,6 +1,5 @@
 /** The kernel csr_rows: runs the sub-warp kernel of cuda_rows.cuh on CSR. */
 #include "kernels/cuda/cuda_rows.cuh"
-#include "kernels/cuda_complex/cuda_complex.cuh"
 
 static spmm_status run(const sp_launch *l)
 {

@@ -1,7 +1,7 @@
-/** The kernel template of sell_rows and sell_deep, sliced ELLPACK: one thread, or a few lanes, per row. A slice
- *  is stored column by column, so that the lanes of a warp read adjacent column indices and values. These
- *  kernels are meant for few columns of X, for which a sub-warp per row would leave most lanes idle. The
- *  first blocks of the grid sum the sections of long rows, as in cuda_rows.cuh.
+/** The kernel template of sell_rows and sell_deep, sliced ELLPACK: one thread, or a few lanes, per row. A
+ *  slice is stored column by column, so that the lanes of a warp read adjacent column indices and values.
+ *  These kernels are meant for few columns of X, for which a sub-warp per row would leave most lanes idle.
+ *  The first blocks of the grid sum the sections of long rows, as in cuda_rows.cuh.
  *
  *  With one thread per row, sell_deep has more loads in flight per thread, up to twice as many, and fewer
  *  threads. It is for small matrices with uneven rows, in which all threads wait for the longest row. */

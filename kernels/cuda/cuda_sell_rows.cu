@@ -1,6 +1,5 @@
 /** The kernels sell_rows and sell_deep: run the kernel of cuda_sell.cuh. */
 #include "kernels/cuda/cuda_sell.cuh"
-#include "kernels/cuda_complex/cuda_complex.cuh"
 
 namespace {
 

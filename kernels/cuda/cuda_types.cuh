@@ -52,8 +52,8 @@ template <typename F> auto with_real(spmm_precision p, F f)
     }
 }
 
-/** Returns the one of `all` for values of type p: they have the same type and the order of value_type.def, and
- *  exist for the real types or for all types. */
+/** Returns the one of `all` for values of type p: they have the same type and the order of value_type.def,
+ *  and exist for the real types or for all types. */
 template <auto... all> auto of_type(spmm_precision p)
 {
     constexpr std::common_type_t<decltype(all)...> list[] = {all...};

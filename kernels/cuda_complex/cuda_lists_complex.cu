@@ -1,6 +1,5 @@
 /** csr_balanced, csr_clustered and csr_deep for complex values. */
 #include "kernels/cuda/cuda_rows.cuh"
-#include "kernels/cuda_complex/cuda_complex.cuh"
 
 template <bool deep, typename T> void sp_cuda_lists_complex(const sp_launch *l, cudaStream_t stream)
 {

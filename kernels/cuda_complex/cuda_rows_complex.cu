@@ -1,6 +1,5 @@
 /** csr_rows for complex values. */
 #include "kernels/cuda/cuda_rows.cuh"
-#include "kernels/cuda_complex/cuda_complex.cuh"
 
 template <typename T> void sp_cuda_rows_complex(const sp_launch *l, cudaStream_t stream)
 {

@@ -1,6 +1,5 @@
 /** sell_rows and sell_deep for complex values. */
 #include "kernels/cuda/cuda_sell.cuh"
-#include "kernels/cuda_complex/cuda_complex.cuh"
 
 template <bool deep, typename T> void sp_cuda_sell_complex(const sp_launch *l, cudaStream_t stream)
 {

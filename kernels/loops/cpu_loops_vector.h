@@ -34,8 +34,8 @@
 #endif
 
 #ifdef COMPLEX
-/* A value of A is spread over two vectors: its real part; and its imaginary part, negated in the lanes of real
- * parts, or in the others if the products are with the conjugate of A. */
+/* A value of A is spread over two vectors: its real part; and its imaginary part, negated in the lanes of
+ * real parts, or in the others if the products are with the conjugate of A. */
 #ifdef INTRINSIC
 #define COEFFICIENT NAME(coefficient)
 typedef struct NAME(coefficient) {

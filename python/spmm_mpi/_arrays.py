@@ -238,7 +238,7 @@ class DlpackTensor(ctypes.Structure):
                 ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
 
 
-DLPACK_CPU, DLPACK_CUDA, DLPACK_FLOAT = 1, 2, 2
+DLPACK_CPU, DLPACK_CUDA, DLPACK_KINDS = 1, 2, {2: "f", 5: "c"}
 DLPACK_LEGACY_STREAM = 1  # also this stream's handle in the CUDA driver
 
 
@@ -250,11 +250,12 @@ class DlpackArray:
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
         pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
         tensor = DlpackTensor.from_address(pointer(self.capsule, b"dltensor"))
-        if tensor.code != DLPACK_FLOAT or tensor.lanes != 1 or tensor.bits not in (32, 64):
-            raise TypeError(f"{name} has elements that are no floating-point numbers of 64 or 32 bits, expected float64 or float32")
-        size, shape = tensor.bits // 8, tuple(tensor.shape[:tensor.ndim])
+        size, kind = tensor.bits // 8, f"{DLPACK_KINDS.get(tensor.code, 'V')}{tensor.bits // 8}"
+        if tensor.lanes != 1 or kind not in ("f8", "f4", "c16", "c8"):
+            raise TypeError(f"{name} has elements of {tensor.bits} bits of DLPack's kind {tensor.code}, expected {EXPECTED}")
+        shape = tuple(tensor.shape[:tensor.ndim])
         self.__cuda_array_interface__ = {
-            "shape": shape, "typestr": f"<f{size}", "data": ((tensor.data or 0) + tensor.offset, True), "version": 3,
+            "shape": shape, "typestr": "<" + kind, "data": ((tensor.data or 0) + tensor.offset, True), "version": 3,
             "strides": tuple(size * step for step in tensor.strides[:tensor.ndim]) if tensor.strides else None,
             "stream": DLPACK_LEGACY_STREAM}
 

@@ -135,8 +135,8 @@ def destroy(struct):
 
 def words(array, space, address):
     """Describes the elements of an array, or of a copy of it, as a multivector of one row, to be copied bit by
-    bit: libspmm copies values of f64 and f32 alone."""
-    precision = c.F64 if array.itemsize == 8 else c.F32
+    bit: libspmm copies no integers."""
+    precision = {4: c.F32, 8: c.F64, 16: c.C128}[array.itemsize]
     return c.Multivector(1, array.size, max(array.size, 1), precision, space, address, 0, 0)
 
 
@@ -176,8 +176,8 @@ def entries_in_order(A, copy):
     shape, indptr, indices, data, _ = parts(A)
     if isinstance(A, GpuEntries) and A.checked:
         return made_of(shape, indptr, indices, data, copy), True
-    if dtype_of(data) not in arrays.TYPES[:2]:
-        raise TypeError(f"the values of A are {dtype_of(data)}, expected float64 or float32")
+    if dtype_of(data) not in arrays.TYPES:
+        raise TypeError(f"the values of A are {dtype_of(data)}, expected {arrays.EXPECTED}")
     if shape[1] > matrix.MOST_COLUMNS:
         raise ValueError(f"A has {shape[1]} columns, expected at most {matrix.MOST_COLUMNS}")
     if c.gpu_is_open and sound(shape, indptr, indices, data):

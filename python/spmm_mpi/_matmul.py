@@ -620,9 +620,9 @@ def matmul(A, X, out=None, *, key=None, **options):
     torch.sparse_csr in host memory.
     X: [n, K] or a vector [n]: anything that numpy.asarray accepts, or a tensor in host memory. Any layout is
     accepted, and K, m and n may be 0. Y: [m, K] or [m], an array of NumPy, or a tensor if X is one.
-    On a GPU: A is a matrix of cupyx.scipy.sparse or of layout torch.sparse_csr in GPU memory, of float64 or
-    float32, and X an array in GPU memory, of A's type or, if that is float64, of one that NumPy converts to
-    it. The product is computed there, and Y is there, in the stream as described for Plan. The matrix is
+    On a GPU: A is a matrix of cupyx.scipy.sparse or of layout torch.sparse_csr in GPU memory, of a type of
+    libspmm, and X an array in GPU memory, of A's type or, unless that is float32, of one that NumPy converts
+    to it. The product is computed there, and Y is there, in the stream as described for Plan. The matrix is
     copied to host memory once, when the values of a plan for many products first change; new values stay on
     the GPU.
     out: an array of Y's shape and type, which is written and returned in place of a new array.
@@ -714,8 +714,8 @@ def product_on_gpu(A, X, out, key, options):
         raise TypeError("X is in host memory, and A in a GPU's, expected both there: cupy.asarray(X), X.cuda()")
     source = GpuSource(A)
     dtype = source.dtype
-    if dtype not in (F64, F32):
-        raise TypeError(f"A is {dtype}, expected float64 or float32 on a GPU")
+    if dtype not in arrays.TYPES:
+        raise TypeError(f"A is {dtype}, expected {arrays.EXPECTED} on a GPU")
     if len(X.shape) not in (1, 2) or X.shape[0] != source.shape[1]:
         raise ValueError(f"X has the shape {list(X.shape)}, expected [{source.shape[1]}, K] or [{source.shape[1]}] for A of "
                          f"{source.shape[0]} x {source.shape[1]}")

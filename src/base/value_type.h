@@ -170,8 +170,8 @@ static inline int sp_is_finite(sp_c128 v)
     return __builtin_isfinite(__real__ v) && __builtin_isfinite(__imag__ v);
 }
 
-/** Adds the product of two complex values to a third one by four fused multiply-adds: FMA, of their real type.
- *  This order of the four is a part of the canonical order (formats/summation.h). */
+/** Adds the product of two complex values to a third one by four fused multiply-adds: FMA, of their real
+ *  type. This order of the four is a part of the canonical order (formats/summation.h). */
 #define SP_COMPLEX_FMA(FMA, a, x, sum)                                                              \
     __builtin_complex(FMA(-__imag__(a), __imag__(x), FMA(__real__(a), __real__(x), __real__(sum))), \
                       FMA(__imag__(a), __real__(x), FMA(__real__(a), __imag__(x), __imag__(sum))))

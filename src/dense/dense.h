@@ -16,13 +16,14 @@
 spmm_status sp_alike(const spmm_multivector *x, const spmm_multivector *y, const char *function);
 
 /** Checks that the values of x are complex, or real.
- *  \param [in] function  the public function; the one for complex values has the name of the other and "_complex"
+ *  \param [in] function  the public function; the one for complex values has the name of the other
+ *                        and "_complex"
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message names the other function) */
 spmm_status sp_complex_check(const spmm_multivector *x, int complex, const char *function);
 
 /** A small row-major matrix in host memory, [rows x cols]: an argument of a public function. */
 typedef struct sp_small {
-    const char *name;       /**< name of the argument, for messages */
+    const char *name; /**< name of the argument, for messages */
     const void *data;
     int64_t rows, cols, ld; /**< ld is at least cols */
     spmm_precision type;    /**< of the elements: f64 or c128 */

@@ -3,10 +3,7 @@
 
 #include "base/refuse.h"
 
-static spmm_status refuse(void)
-{
-    return sp_fail(SPMM_ERR_NO_DEVICE, "this build was made without CUDA");
-}
+static spmm_status refuse(void) { return sp_fail(SPMM_ERR_NO_DEVICE, "this build was made without CUDA"); }
 
 int sp_device_built(void) { return 0; }
 

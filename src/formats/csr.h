@@ -97,11 +97,11 @@ spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, 
  *  of `a`. The columns of a row of b thus need not increase. Local. */
 spmm_status sp_csr_permute_in_order(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b);
 
-/** Adds images of a matrix and of its transpose: a = own(B) + mirrored(B^T), where entries on the diagonal of
- *  B are stored only once, as they are, if `own` is not SP_IMAGE_NONE. Duplicates are kept. In each row of a, entries
- *  of B keep their order, and entries of B^T are sorted by column. The entries of B come first, or last if B
- *  has entries above its diagonal. So rows of a are sorted if there is no image `own`, or if B is a triangle whose rows
- *  are sorted. Local.
+/** Adds images of a matrix and of its transpose: a = own(B) + mirrored(B^T), where entries on the diagonal
+ *  of B are stored only once, as they are, if `own` is not SP_IMAGE_NONE. Duplicates are kept. In each row
+ *  of a, entries of B keep their order, and entries of B^T are sorted by column. The entries of B come
+ *  first, or last if B has entries above its diagonal. So rows of a are sorted if there is no image `own`,
+ *  or if B is a triangle whose rows are sorted. Local.
  *
  *  In addition to a, the threads' offsets need at most 4 bytes per entry and 4 bytes per column of B.
  *  \param [in]  b         b->as may be NULL: all values are 1

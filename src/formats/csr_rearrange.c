@@ -84,8 +84,8 @@ spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, 
 
 /* ---- transposes ---- */
 
-/** How entry (i, k) of b is stored in a: its image `own` as (i, k), and its image `mirrored` as (k, i), unless
- *  it is a diagonal entry that is stored already. */
+/** How entry (i, k) of b is stored in a: its image `own` as (i, k), and its image `mirrored` as (k, i),
+ *  unless it is a diagonal entry that is stored already. */
 typedef struct transposition {
     const spmm_csr *b;
     spmm_csr *a;

@@ -1,7 +1,7 @@
-/* Sorts the entries of CSR rows and sums duplicates. csr_sort.c includes this file once per value type, with
- * the macros VALUE (the type), LESS (the order of its values, a function) and NAME (appends a suffix). Entries
- * are ordered by column, and entries of the same column by value. Entries that compare equal are identical, so
- * that the result does not depend on the sorting algorithm. */
+/* Sorts the entries of CSR rows and sums duplicates. csr_sort.c includes this file once per value type,
+ * with the macros VALUE (the type), LESS (the order of its values, a function) and NAME (appends a suffix).
+ * Entries are ordered by column, and entries of the same column by value. Entries that compare equal are
+ * identical, so that the result does not depend on the sorting algorithm. */
 
 static inline int NAME(before)(int32_t column, VALUE value, int32_t other_column, VALUE other)
 {

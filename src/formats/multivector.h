@@ -15,10 +15,10 @@ int64_t sp_multivector_ld(int64_t k, spmm_precision precision);
 /** How the elements of a generated X are computed; see sp_x_element(). */
 typedef enum sp_x_kind { SP_X_UNIFORM, SP_X_ONES, SP_X_INDEX } sp_x_kind;
 
-/** Returns element (row, column) of a generated X: it depends only on seed, row and column, so that each rank
- *  can generate the rows that it needs. SP_X_UNIFORM: a multiple of 2^-23 in [-1, 1), which f32 represents
- *  exactly (in complex types another one is the imaginary part); SP_X_ONES: 1; SP_X_INDEX: 1 + (row + column) mod 1000, small integers, so that products with
- *  integer matrices are exact. Local. */
+/** Returns element (row, column) of a generated X: it depends only on seed, row and column, so that each
+ *  rank can generate the rows that it needs. SP_X_UNIFORM: a multiple of 2^-23 in [-1, 1), which f32
+ *  represents exactly (in complex types another one is the imaginary part); SP_X_ONES: 1; SP_X_INDEX: 1 +
+ *  (row + column) mod 1000, small integers, so that products with integer matrices are exact. Local. */
 double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column);
 
 /** Fills x, in host memory, with generated elements: row i of x receives the elements of global row first_row
@@ -109,8 +109,8 @@ static inline sp_c128 sp_multivector_at(const spmm_multivector *v, int64_t i, in
 }
 #endif
 
-/** Returns v, row-major, as a multivector of the parts of its elements: of a complex one, a real one with twice as
- *  many columns. Local. */
+/** Returns v, row-major, as a multivector of the parts of its elements: of a complex one, a real one with
+ *  twice as many columns. Local. */
 static inline spmm_multivector sp_multivector_reals(const spmm_multivector *v)
 {
     const sp_value_type type = sp_type_of(v->precision);

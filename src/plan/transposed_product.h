@@ -27,10 +27,10 @@ spmm_status sp_transposed_create(const sp_product *of, sp_transposed **transpose
 spmm_status sp_transposed_set_k(sp_transposed *transposed, int64_t k);
 int sp_transposed_converts(const sp_transposed *transposed, int64_t k);
 
-/** Computes Y := alpha A^T X + beta Y, or with A^H in place of A^T if `conjugate` is 1; status and operands as
- *  for spmm_apply_transposed(). Collective as spmm_apply() is, and over the process row. */
-spmm_status sp_transposed_apply(sp_transposed *transposed, int conjugate, sp_value alpha, const spmm_multivector *x,
-                                sp_value beta, spmm_multivector *y);
+/** Computes Y := alpha A^T X + beta Y, or with A^H in place of A^T if `conjugate` is 1; status and operands
+ *  as for spmm_apply_transposed(). Collective as spmm_apply() is, and over the process row. */
+spmm_status sp_transposed_apply(sp_transposed *transposed, int conjugate, sp_value alpha,
+                                const spmm_multivector *x, sp_value beta, spmm_multivector *y);
 
 /** Waits for the products that are queued, and makes later ones use the stream. Local. */
 spmm_status sp_transposed_use_stream(sp_transposed *transposed, void *stream);

@@ -41,7 +41,7 @@ int fuzz_begin(fuzz_input *in, const char *target, const uint8_t *data, size_t s
                        .size = size - FUZZ_HEAD,
                        .chunk = chunks[data[0] % 16],
                        .read = {.threads = threads[data[1] & 3],
-                                .precision = data[1] & 4 ? SPMM_F32 : SPMM_F64,
+                                .precision = (spmm_precision)((data[1] >> 2 & 1) | (data[2] >> 3 & 2)),
                                 .allow_nonfinite = data[1] >> 3 & 1},
                        .extra = (data[1] >> 4) ^ 3,
                        .fault = data[2] % 16 < 8 ? FUZZ_NO_FAULT : (fuzz_fault)(data[2] % 16),

@@ -47,9 +47,7 @@ static void check_values(const outcome *o, int nonfinite)
 {
     for (int64_t i = 0; i < o->x.rows && !nonfinite; i++) {
         for (int64_t j = 0; j < o->x.k; j++) {
-            const double v = o->x.precision == SPMM_F64 ? ((double *)o->x.data)[i * o->x.ld + j]
-                                                        : ((float *)o->x.data)[i * o->x.ld + j];
-            FUZZ_CHECK(v - v == 0);
+            FUZZ_CHECK(sp_is_finite(sp_value_at(o->x.data, o->x.precision, i * o->x.ld + j)));
         }
     }
 }

@@ -46,7 +46,7 @@ static void check_blocks(const char *path, const sp_read_options *options, const
         for (int64_t i = r.row_begin; i < r.row_end; i++)
             for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
                 if (a->ja[e] < r.col_begin || a->ja[e] >= r.col_end) continue;
-                const size_t size = a->precision == SPMM_F64 ? sizeof(double) : sizeof(float);
+                const size_t size = (size_t)sp_value_size(a->precision);
                 FUZZ_CHECK(expected < b.nnz && b.ja[expected] == a->ja[e] - r.col_begin);
                 FUZZ_CHECK(memcmp((char *)b.as + (size_t)expected * size, (char *)a->as + (size_t)e * size,
                                   size) == 0);

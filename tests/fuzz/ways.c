@@ -90,10 +90,10 @@ void ways_same(const ways_outcome *a, const ways_outcome *b, int info)
 /* ---- dense ---- */
 
 /** Returns element (i, j) of a CSR matrix as it is in a dense one. */
-static double element(const spmm_csr *a, int64_t i, int64_t j)
+static sp_c128 element(const spmm_csr *a, int64_t i, int64_t j)
 {
     for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++)
-        if (a->ja[e] == j) return a->precision == SPMM_F64 ? ((double *)a->as)[e] : ((float *)a->as)[e];
+        if (a->ja[e] == j) return sp_value_at(a->as, a->precision, e);
     return 0;
 }
 
@@ -102,9 +102,8 @@ static void same_elements(const spmm_multivector *x, const spmm_csr *a)
     FUZZ_CHECK(x->rows == a->rows && x->k == a->cols);
     for (int64_t i = 0; i < x->rows; i++) {
         for (int64_t j = 0; j < x->k; j++) {
-            const double found = x->precision == SPMM_F64 ? ((double *)x->data)[i * x->ld + j]
-                                                          : ((float *)x->data)[i * x->ld + j];
-            const double expected = element(a, i, j);
+            const sp_c128 found = sp_value_at(x->data, x->precision, i * x->ld + j);
+            const sp_c128 expected = element(a, i, j);
             FUZZ_CHECK(found == expected || (found != found && expected != expected));
         }
     }
