@@ -319,15 +319,23 @@ spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, doub
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x);
 
-/** As spmm_multivector_times(), _axpby() and _scale(), for complex multivectors and complex factors. Of
- *  spmm_multivector_times_complex(), y must not be x if beta has an imaginary part. With x of another type
- *  they return SPMM_ERR_USAGE. (Real factors of complex multivectors: spmm_multivector_axpby() and
- *  _scale().) */
+/** As spmm_multivector_times(), for complex multivectors and complex factors.
+ *  \param [in]     r    in host memory, [K x L], as for spmm_multivector_times()
+ *  \param [in,out] y    not x itself if beta has an imaginary part
+ *  \return as spmm_multivector_times(); SPMM_ERR_USAGE also if x is real */
 spmm_status spmm_multivector_times_complex(spmm_complex alpha, const spmm_multivector *x,
                                            const spmm_complex *r, int64_t ldr, spmm_complex beta,
                                            spmm_multivector *y);
+
+/** As spmm_multivector_axpby(), with complex factors, for complex multivectors. (spmm_multivector_axpby() takes
+ *  them, too, with real factors.)
+ *  \return as spmm_multivector_axpby(); SPMM_ERR_USAGE also if x is real */
 spmm_status spmm_multivector_axpby_complex(spmm_complex alpha, const spmm_multivector *x, spmm_complex beta,
                                            spmm_multivector *y);
+
+/** As spmm_multivector_scale(), with complex factors, for complex multivectors.
+ *  \param [in]     factor  in host memory, [k]
+ *  \return as spmm_multivector_scale(); SPMM_ERR_USAGE also if x is real */
 spmm_status spmm_multivector_scale_complex(const spmm_complex *factor, spmm_multivector *x);
 
 /** Multiplies row i of x by element i of d: with d the inverse of a matrix's diagonal (spmm_plan_diagonal())

@@ -33,6 +33,9 @@ with test("block MINRES solves an indefinite system for 8 right-hand sides, of w
 with test("for one, for more than the matrix has rows, and with a matrix that block CG does not take"):
     for arguments in (("lap2d:9", 1), ("lap2d:3", 16), (MATRIX / "G51.mtx", 8, 1e-3, 0.5)):
         ended(0, ": converged", "block_minres.py", *arguments)
+with test("energies of a Hermitian matrix are those with SciPy's products, on 1, 2 and 3 ranks"):
+    for ranks in (1, 2, 3):
+        ended(0, f"complex128 on {ranks} ranks: energies ", "tight_binding.py", 24, ranks=ranks)
 with test("too few of its rounds are exit status 1, and so is a matrix that is not square"):
     ended(1, "NOT converged in 9 rounds", "block_minres.py", "lap2d:40", 8, 1e-10, 1, 9)
     ended(1, "expected a square one", "block_minres.py", MATRIX / "lp_e226.mtx")
