@@ -91,6 +91,14 @@ template <typename T> __host__ __device__ inline std::enable_if_t<is_complex<T>,
     return v = a * v;
 }
 
+/** Returns a value as one of T, its type. */
+template <typename T> T value_in(const sp_value &v)
+{
+    T value;
+    memcpy(&value, &v, sizeof value);
+    return value;
+}
+
 /** Returns beta y + ax. */
 template <typename T> __device__ inline T scaled_sum(T beta, T y, T ax)
 {

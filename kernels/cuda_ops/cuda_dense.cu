@@ -263,8 +263,8 @@ spmm_status run_times(sp_value alpha, const spmm_multivector *x, const double *r
         to = other;
     }
     if (status == SPMM_OK) {
-        times<T><<<grid, BLOCK, 0, stream>>>(*(const T *)&alpha, view<T>(x), (const T *)there,
-                                             aside ? (T)0 : *(const T *)&beta, view<T>(&to));
+        times<T><<<grid, BLOCK, 0, stream>>>(value_in<T>(alpha), view<T>(x), (const T *)there,
+                                             aside ? (T)0 : value_in<T>(beta), view<T>(&to));
         status = sp_device_launched("times");
     }
     to = *y;

@@ -405,7 +405,7 @@ void launch_transpose(sp_value alpha, const spmm_multivector *x, sp_value beta, 
     const int64_t lines = by_columns ? x->k : x->rows, length = by_columns ? x->rows : x->k;
     const int64_t tiles = ((lines - 1) / TILE + 1) * ((length - 1) / TILE + 1);
     transpose<T><<<(unsigned)std::min(tiles, (int64_t)MOST_TILES), dim3(TILE, TILE_LINES), 0, stream>>>(
-        *(const T *)&alpha, (const T *)x->data, x->ld, *(const T *)&beta, (T *)y->data, y->ld, lines, length);
+        value_in<T>(alpha), (const T *)x->data, x->ld, value_in<T>(beta), (T *)y->data, y->ld, lines, length);
 }
 
 extern "C" spmm_status sp_cuda_axpby(sp_value alpha, const spmm_multivector *x, sp_value beta,
@@ -421,8 +421,8 @@ extern "C" spmm_status sp_cuda_axpby(sp_value alpha, const spmm_multivector *x, 
     }
     with_type(y->precision, [&](auto value) {
         using T = decltype(value);
-        axpby<T><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(*(const T *)&alpha, (const T *)x->data, x->ld,
-                                                             *(const T *)&beta, (T *)y->data, y->ld, y->rows,
+        axpby<T><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(value_in<T>(alpha), (const T *)x->data, x->ld,
+                                                             value_in<T>(beta), (T *)y->data, y->ld, y->rows,
                                                              y->k);
     });
     return sp_device_launched("axpby");
