@@ -328,19 +328,13 @@ static spmm_status read_values(hb_file *f, const sp_read_options *options, sp_co
     const int parts = f->type[0] == 'C' ? 2 : 1;
     f->at = f->values.count;
     for (int64_t k = 0; k < coo->nnz; k++) {
-        const int diagonal = coo->I[k] == coo->J[k];
         double part[2] = {1.0, 0.0};
         for (int n = 0; f->type[0] != 'P' && n < parts; n++)
             TRY(next_value(f, options, (coo->nnz - k) * parts - n, &part[n]));
-        if (diagonal && coo->symmetry == SP_SKEW && (part[0] != 0 || part[1] != 0))
+        if (coo->symmetry == SP_SKEW && coo->I[k] == coo->J[k] && (part[0] != 0 || part[1] != 0))
             return sp_error_set(&f->error, SPMM_ERR_SYNTAX, f->text.lines,
                                 "found an entry of the diagonal, expected none but "
                                 "zeros in a skew-symmetric matrix");
-        if (diagonal && coo->symmetry == SP_HERMITIAN && part[1] != 0)
-            return sp_error_set(
-                &f->error, SPMM_ERR_SYNTAX, f->text.lines,
-                "found an entry of the diagonal with an imaginary part, expected real ones in a "
-                "hermitian matrix");
         sp_value_set(coo->val, coo->precision, k, __builtin_complex(part[0], part[1]));
     }
     return SPMM_OK;

@@ -126,13 +126,11 @@ sp_line_kind sp_parse_line(const sp_parse_output *t, const char *p, int64_t line
     entry->value = __builtin_complex(part[0], part[1]);
     c.p = sp_skip_blanks(c.p);
     if (*c.p != '\n') return wrong_end(&c);
-    const int skew = h->symmetry == SP_SKEW && entry->value != 0;
-    if (!h->array && entry->i == entry->j && (skew || (h->symmetry == SP_HERMITIAN && part[1] != 0))) {
+    if (!h->array && h->symmetry == SP_SKEW && entry->i == entry->j && entry->value != 0) {
         char found[96];
-        snprintf(found, sizeof found, "the diagonal entry (%lld, %lld)%s", (long long)entry->i,
-                 (long long)entry->j, skew ? "" : " with an imaginary part");
-        return wrong(&c, found,
-                     skew ? "none but zeros in a skew-symmetric matrix" : "real ones in a hermitian matrix");
+        snprintf(found, sizeof found, "the diagonal entry (%lld, %lld)", (long long)entry->i,
+                 (long long)entry->j);
+        return wrong(&c, found, "none but zeros in a skew-symmetric matrix");
     }
     return SP_LINE_ENTRY;
 }

@@ -134,13 +134,12 @@ static ALWAYS_INLINE int64_t parse_coordinate(const sp_parse_output *t, const sp
     const int64_t capacity = t->capacity;
     const int64_t first_entry = t->first_entry;
     int64_t slot = c->first_entry, line = c->first_line;
-    const int diagonal = h.symmetry == SP_SKEW || h.symmetry == SP_HERMITIAN; /* its entries are checked */
     unsigned seen = 0;
     for (const char *p = c->text; p < end; line++) {
         uint64_t i, j;
         double value[2] = {1.0, 0.0};
         const char *next = fast_coordinate(p, end, &h, field, precision, &i, &j, value);
-        if (__builtin_expect(!next || slot >= capacity || (diagonal && i == j), 0)) {
+        if (__builtin_expect(!next || slot >= capacity || (h.symmetry == SP_SKEW && i == j), 0)) {
             sp_entry entry;
             const careful_result result = careful(t, c, p, line, slot, &entry, error);
             p = result.next;
@@ -192,7 +191,7 @@ static void store_dense(const sp_parse_output *t, position *at, sp_c128 value)
 {
     const sp_symmetry symmetry = t->header->symmetry;
     sp_value_set(t->val, t->precision, at->i * t->ld + at->j, value);
-    if (symmetry != SP_GENERAL)
+    if (symmetry != SP_GENERAL && at->i != at->j)
         sp_value_set(t->val, t->precision, at->j * t->ld + at->i,
                      SP_VALUE_OF_IMAGE(value, sp_image_of(symmetry)));
     if (++at->i == t->header->rows) {
