@@ -3,7 +3,8 @@
  *
  *  A is sparse [m x n]; X [n x K] and Y [m x K] are dense multivectors, row-major. The processes form a P x Q
  *  grid: rank p*Q + q holds the entries of A in one range of rows and one range of columns, some rows of X,
- *  and, if q is 0, the rows of Y in its range of rows. Values are f64 or f32, chosen at run time.
+ *  and, if q is 0, the rows of Y in its range of rows. Values are f64, f32, c128 or c64 (two f64 or
+ *  f32, complex), chosen at run time.
  *
  *  Conventions of all functions in this header
  *  - Functions return an spmm_status; SPMM_OK is 0. spmm_error_message() gives the text of the calling

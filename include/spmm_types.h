@@ -100,7 +100,7 @@ typedef struct spmm_csr {
     spmm_precision precision; /**< type of the values in `as` */
     int64_t *irp;             /**< row starts, [rows + 1] */
     int32_t *ja;              /**< column indices, [nnz] */
-    void *as;                 /**< values, [nnz] of double or float */
+    void *as;                 /**< values, [nnz] of the type `precision` */
 } spmm_csr;
 
 /** Entries of a rank's rows in arrays of the program or of another library, for spmm_block_from_rows(). The

@@ -94,6 +94,7 @@
 #define MASK __m128i
 #define MASK_OF(n) WINDOW_128(window64, 4, 2 * (n))
 #define SWAP(v) _mm_permute_pd(v, 1)
+#define SIGNS signs64
 #elif SHAPE == C64_16
 #define COMPLEX
 #define VALUE sp_c64
@@ -105,6 +106,7 @@
 #define MASK __m128i
 #define MASK_OF(n) WINDOW_128(window32, 8, 2 * (n))
 #define SWAP(v) _mm_permute_ps(v, 0xb1)
+#define SIGNS signs32
 #elif SHAPE == C128_32
 #define COMPLEX
 #define VALUE sp_c128
@@ -116,6 +118,7 @@
 #define MASK __m256i
 #define MASK_OF(n) WINDOW_256(window64, 4, 2 * (n))
 #define SWAP(v) _mm256_permute_pd(v, 5)
+#define SIGNS signs64
 #elif SHAPE == C64_32
 #define COMPLEX
 #define VALUE sp_c64
@@ -127,6 +130,7 @@
 #define MASK __m256i
 #define MASK_OF(n) WINDOW_256(window32, 8, 2 * (n))
 #define SWAP(v) _mm256_permute_ps(v, 0xb1)
+#define SIGNS signs32
 #elif SHAPE == C128_64
 #define COMPLEX
 #define VALUE sp_c128
@@ -138,6 +142,7 @@
 #define MASK __mmask8
 #define MASK_OF(n) ((__mmask8)BITS(2 * (n)))
 #define SWAP(v) _mm512_permute_pd(v, 0x55)
+#define SIGNS signs64
 #elif SHAPE == C64_64
 #define COMPLEX
 #define VALUE sp_c64
@@ -149,4 +154,5 @@
 #define MASK __mmask16
 #define MASK_OF(n) ((__mmask16)BITS(2 * (n)))
 #define SWAP(v) _mm512_permute_ps(v, 0xb1)
+#define SIGNS signs32
 #endif

@@ -19,7 +19,8 @@
  *                                     the value at p, widened, in all lanes
  *   COMPLEX                           optional: defined in loops for complex values, with REAL, the type of
  *                                     their parts; LANES counts complex elements. On x86 SWAP(v) exchanges
- *                                     the parts of each element of a vector
+ *                                     the parts of each element of a vector, and SIGNS is an array of -1, 1,
+ *                                     -1 and so on
  *   TABLE                             optional: declares the table of the loops, if other files refer to it;
  *                                     the default is a static table with the name NAME(loops)
  * and undefines all of them except BIT_MASKS at its end. If INTRINSIC is not defined, a vector is one VALUE.
@@ -42,23 +43,10 @@ typedef struct NAME(coefficient) {
     VECTOR re, im;
 } NAME(coefficient);
 #define REALS(p) ((const REAL *)(const void *)(p))
-#define SPREAD_VALUE(p)                  \
-    ((COEFFICIENT){                      \
-        INTRINSIC(set1)(__real__(*(p))), \
-        INTRINSIC(mul)(INTRINSIC(set1)(__imag__(*(p))), INTRINSIC(loadu)(NAME(signs) + b->conjugate))})
+#define SPREAD_VALUE(p)                             \
+    ((COEFFICIENT){INTRINSIC(set1)(__real__(*(p))), \
+                   INTRINSIC(mul)(INTRINSIC(set1)(__imag__(*(p))), INTRINSIC(loadu)(SIGNS + b->conjugate))})
 #define FMA(a, x, c) INTRINSIC(fmadd)((a).im, SWAP(x), INTRINSIC(fmadd)((a).re, x, c))
-static const REAL NAME(signs)[2 * LANES + 1] = {
-    [0] = -1,        [1] = 1,
-#if LANES > 1
-    [2] = -1,        [3] = 1,
-#endif
-#if LANES > 2
-    [4] = -1,        [5] = 1, [6] = -1,  [7] = 1,
-#endif
-#if LANES > 4
-    [8] = -1,        [9] = 1, [10] = -1, [11] = 1, [12] = -1, [13] = 1, [14] = -1, [15] = 1,
-#endif
-    [2 * LANES] = -1};
 #define MINUS_ZERO INTRINSIC(set1)((REAL)-0.0)
 #else
 #define SPREAD_VALUE(p) (b->conjugate ? SP_CONJUGATE(*(p)) : *(p))
@@ -469,6 +457,7 @@ TABLE[VECTORS][2][SP_RUN_KINDS] = {
 #undef REAL
 #undef REALS
 #undef SWAP
+#undef SIGNS
 #undef COEFFICIENT
 #undef MINUS_ZERO
 #undef VALUE

@@ -37,6 +37,12 @@ static const int32_t window32[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0,
 #define WINDOW_256(window, lanes, n) _mm256_loadu_si256((const __m256i *)(const void *)(window + lanes - (n)))
 #define BITS(n) ((1u << (n)) - 1)
 
+/* Factors that negate the lanes of real parts of a vector or, from the second element on, those of imaginary
+ * parts. */
+__attribute__((unused)) static const double signs64[9] = {-1, 1, -1, 1, -1, 1, -1, 1, -1};
+__attribute__((unused)) static const float signs32[17] = {-1, 1,  -1, 1,  -1, 1,  -1, 1, -1,
+                                                          1,  -1, 1,  -1, 1,  -1, 1,  -1};
+
 /** Stores the f64 value v at p by a streaming store. */
 static inline void sp_stream_f64(double *p, double v)
 {

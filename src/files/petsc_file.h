@@ -5,9 +5,9 @@
  *  64-bit indices:
  *
  *      Mat          index [4]: 1211216, rows, columns, entries (-1 for a dense matrix)
- *        AIJ        index [rows]: lengths of the rows; index [entries]: columns; f64 or f32 [entries]: values
- *        dense      f64 or f32 [rows x columns], row by row
- *      Vec          index [2]: 1211214, rows; f64 or f32 [rows]
+ *        AIJ        index [rows]: lengths of the rows; index [entries]: columns; f64, f32 or c128 [entries]: values
+ *        dense      f64, f32 or c128 [rows x columns], row by row
+ *      Vec          index [2]: 1211214, rows; f64, f32 or c128 [rows]
  *
  *  The type of the values is not stored; it follows from the length of the file. Only the first object is
  *  read. If its values are f64, other objects may follow it. */
