@@ -5,7 +5,7 @@
  *  64-bit indices:
  *
  *      Mat          index [4]: 1211216, rows, columns, entries (-1 for a dense matrix)
- *        AIJ        index [rows]: lengths of the rows; index [entries]: columns; f64, f32 or c128 [entries]: values
+ *        AIJ        index [rows]: row lengths; index [entries]: columns; f64, f32 or c128 [entries]: values
  *        dense      f64, f32 or c128 [rows x columns], row by row
  *      Vec          index [2]: 1211214, rows; f64, f32 or c128 [rows]
  *
