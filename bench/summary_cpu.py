@@ -78,12 +78,12 @@ def judge(label, sweeps, names, target=None, floor=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+")
-    parser.add_argument("--precision", help="f64 or f32 (default: both)")
+    parser.add_argument("--precision", help="f64, f32, c128 or c64 (default: all)")
     parser.add_argument("--bar", default=BAR, help=f"libraries to beat (default {BAR})")
     options = parser.parse_args()
     bar = options.bar.split(",")
     rows, bad = good_rows(options.files)
-    for precision in [options.precision] if options.precision else ["f64", "f32"]:
+    for precision in [options.precision] if options.precision else ["f64", "f32", "c128", "c64"]:
         sweeps = sweeps_of(rows, precision)
         if not sweeps:
             continue

@@ -20,6 +20,9 @@ text "and all of them with --own all" "own:cpu_ell_nopad" "$out"
 text "reads files, rectangular ones too" "lp_e226.mtx: 223 x 472, 2768 entries, K = 13, f64" "$out"
 text "says which libraries are missing, and how to get them" "not found: eigen (make bench-cpu-deps)" "$out"
 text "and is content" "exit status 0" "$out"
+out=$(bench -p c128 lap2d5:20 matrices/lp_e226.mtx)
+text "it multiplies complex values, those of a real file with imaginary parts too" "2768 entries, K = 13, c128" "$out"
+text "all right" "exit status 0" "$out"
 text "the CSV file has a header" "date,commit,machine,threads,precision,matrix," "$(head -1 "$csv")"
 text "an unknown generator is a usage error" "exit status 2" "$(bench lap2d5:x)"
 text "a missing file is an input error" "exit status 3" "$(bench --only none missing.mtx)"
@@ -30,6 +33,9 @@ ok "an adaptor needs nothing but peer.h" \
 out=$(bench --csv "$csv" lap2d5:20 rmat:8,8)
 text "a library that is there is found" "found: eigen (v)" "$out"
 text "timed and right, by rows and by columns" "exit status 0" "$out"
+out=$(bench -p c64 lap2d5:20)
+ok "it is left out with complex values, for which it has no code" test "$(grep -c 'eigen  *loops' <<<"$out")" = 0
+text "which is no failure" "exit status 0" "$out"
 ok "with a row of the CSV file for each layout" test "$(grep -c ',eigen,column,.*,1$' "$csv")" = 4
 summary=$($PYTHON bench/summary_cpu.py "$csv" 2>&1)
 text "the summary has the fastest library of each case" "the fastest of the bar" "$summary"

@@ -24,12 +24,14 @@ enum { LINE = 200 /* bytes of a message */ };
 enum { OF_CPU = 1, OF_MPI = 2, OF_GPU = 4, OF_MULTIGPU = 8, OF_READ = 16, OF_SERIES = 32, OF_GRAPH = 64 };
 
 /** The options of all benches; a program accepts those that rows[] of options.c lists for it. */
+enum { BOTH_REAL = SPMM_C64 + 1 /* in place of a precision: f64 and f32 */ };
+
 typedef struct settings {
     const char *matrix[MAX_MATRICES]; /**< generators' specs and files; in some programs other operands */
     const char *folder[MAX_MATRICES]; /**< the collection that contains the file matrix[i]; NULL: none */
     int matrices, least_entries;      /**< least_entries: minimum for a collection's matrices */
     int64_t columns[MAX_LIST];        /**< the K */
-    int column_count, precision;      /**< precision: spmm_precision, or 2: both */
+    int column_count, precision;      /**< precision: spmm_precision, or BOTH_REAL */
     int threads, repeat, sweeps, mb;
     const char *csv, *commit, *only, *own, *dir, *json; /**< NULL: not given, except commit: $COMMIT or "" */
     double seconds;                                     /**< no case starts after this time; 0: no limit */
@@ -50,7 +52,7 @@ int listed(const char *list, const char *name, int or_part);
 /* ---- check.c: local ---- */
 
 /** A dense matrix: element (i, j) is data[i*row_step + j*column_step]. If data is NULL, the element is the
- *  number with this index in the sequence from which every X is filled. */
+ *  one with this index in the sequence from which every X is filled. */
 typedef struct dense_view {
     const void *data;
     spmm_precision precision;
@@ -62,17 +64,19 @@ void dense_fill(const dense_view *to, int64_t first, int64_t rows, int64_t k);
 
 /** The result of comparing Y. */
 typedef struct difference {
-    int64_t wrong, checked;        /**< numbers of elements: beyond the bound; compared */
-    int64_t row, column;           /**< position of the first wrong element */
-    double found, expected, bound; /**< the first wrong element, its reference, their allowed difference */
-    double error;                  /**< max |y - sum| / sum|a||x| */
+    int64_t wrong, checked;       /**< numbers of elements: beyond the bound; compared */
+    int64_t row, column;          /**< position of the first wrong element */
+    spmm_complex found, expected; /**< the first wrong element, its reference */
+    double bound;                 /**< their allowed difference */
+    double error;                 /**< max |y - sum| / sum|a||x| */
 } difference;
 
 /** Reference rows of a product: sums in double, entry by entry. */
 typedef struct reference {
     const spmm_csr *a;
     int64_t k, count, *row; /**< [count] the rows, increasing */
-    double *sum, *size;     /**< [count * k]: sums of a*x and of |a*x| */
+    spmm_complex *sum;      /**< [count * k]: sums of a*x */
+    double *size;           /**< [count * k]: sums of |a*x| */
 } reference;
 
 /** Creates the reference for all rows or, if there are more than `most`, for groups of consecutive rows at

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/value_type.h"
 #include "bench.h"
 
 enum { X_SEED = 1, GROUPS = 48, COLUMN_BLOCK = 16 };
@@ -15,11 +16,16 @@ enum { X_SEED = 1, GROUPS = 48, COLUMN_BLOCK = 16 };
 
 static double number(int64_t i) { return sp_random_unit(X_SEED, 0, (uint64_t)i); }
 
-static double dense_at(const dense_view *v, int64_t i, int64_t j)
+/** Returns element i of the sequence from which an X is filled. */
+static sp_c128 element(spmm_precision p, int64_t i)
+{
+    return sp_is_complex(p) ? __builtin_complex(number(2 * i), number(2 * i + 1)) : (sp_c128)number(i);
+}
+
+static sp_c128 dense_at(const dense_view *v, int64_t i, int64_t j)
 {
     const int64_t at = i * v->row_step + j * v->column_step;
-    if (!v->data) return number(at);
-    return v->precision == SPMM_F64 ? ((const double *)v->data)[at] : (double)((const float *)v->data)[at];
+    return v->data ? sp_value_at(v->data, v->precision, at) : element(v->precision, at);
 }
 
 void dense_fill(const dense_view *to, int64_t first, int64_t rows, int64_t k)
@@ -29,10 +35,7 @@ void dense_fill(const dense_view *to, int64_t first, int64_t rows, int64_t k)
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < k; j++) {
             const int64_t at = i * to->row_step + j * to->column_step;
-            if (to->precision == SPMM_F64)
-                ((double *)data)[at] = number((first + i) * k + j);
-            else
-                ((float *)data)[at] = (float)number((first + i) * k + j);
+            sp_value_set(data, to->precision, at, element(to->precision, (first + i) * k + j));
         }
 }
 
@@ -56,15 +59,15 @@ static void pick_rows(const spmm_csr *a, int64_t most, reference *r)
 static void sum_row(const reference *r, const dense_view *x, int64_t i, int64_t begin, int64_t end)
 {
     const spmm_csr *const a = r->a;
-    double *const sum = r->sum + i * r->k, *const size = r->size + i * r->k;
+    sp_c128 *const sum = r->sum + i * r->k;
+    double *const size = r->size + i * r->k;
     for (int64_t j = begin; j < end; j++) sum[j] = size[j] = 0;
     for (int64_t e = a->irp[r->row[i]]; e < a->irp[r->row[i] + 1]; e++) {
-        const double v = a->precision == SPMM_F64 ? ((const double *)a->as)[e]
-                                                  : (double)((const float *)a->as)[e];
+        const sp_c128 v = sp_value_at(a->as, a->precision, e);
         for (int64_t j = begin; j < end; j++) {
-            const double term = v * dense_at(x, a->ja[e], j);
-            sum[j] += term;
-            size[j] += fabs(term);
+            const sp_c128 factor = dense_at(x, a->ja[e], j);
+            sum[j] += SP_TIMES(v, factor);
+            size[j] += sp_magnitude(v) * sp_magnitude(factor);
         }
     }
 }
@@ -99,16 +102,17 @@ void reference_destroy(reference *r)
 
 /** Compares row i of the reference with Y and adds the outcome to *d. Two sums of n products in different
  *  orders differ by at most 2 gamma_n sum|a||x| (Higham: Accuracy and Stability of Numerical Algorithms, 2nd
- *  ed., section 4.2), plus an underflow. */
+ *  ed., section 4.2), plus an underflow. Each part of a complex sum is a sum of 2 n products, whose sum of
+ *  moduli is at most sum|a||x|; the factor sqrt(2) is for the two parts. */
 static void compare_row(const reference *r, int64_t i, const dense_view *y, int64_t first, difference *d)
 {
-    const int f64 = r->a->precision == SPMM_F64;
-    const double u = (f64 ? DBL_EPSILON : (double)FLT_EPSILON) / 2, n = (double)length(r->a, r->row[i]) + 2;
+    const sp_value_type type = sp_type_of(r->a->precision);
+    const double u = type.unit, n = type.parts * (double)length(r->a, r->row[i]) + 2,
+                 least = type.real == SPMM_F64 ? DBL_MIN : (double)FLT_MIN;
     for (int64_t j = 0; j < r->k; j++) {
-        const double is = dense_at(y, r->row[i] - first, j), should = r->sum[i * r->k + j],
-                     size = r->size[i * r->k + j];
-        const double bound = 2 * n * u / (1 - n * u) * size + (f64 ? DBL_MIN : (double)FLT_MIN),
-                     apart = fabs(is - should);
+        const sp_c128 is = dense_at(y, r->row[i] - first, j), should = r->sum[i * r->k + j];
+        const double size = r->size[i * r->k + j], apart = sp_magnitude(is - should),
+                     bound = sqrt(type.parts) * 2 * n * u / (1 - n * u) * size + least;
         d->checked++;
         if (size > 0 && !(apart / size <= d->error)) d->error = apart / size;
         if (apart <= bound) continue; /* false for a NaN */

@@ -19,7 +19,7 @@ spmm_status bench_upload(const peer_matrix *a, void *on_gpu[3])
 {
     const void *const host[3] = {a->row_start, a->col, a->val};
     const int64_t bytes[3] = {(a->rows + 1) * (int64_t)sizeof *a->row_start, a->nnz * (int64_t)sizeof *a->col,
-                              a->nnz * (int64_t)(a->f32 ? sizeof(float) : sizeof(double))};
+                              a->nnz * (int64_t)peer_value_bytes(a)};
     if (!a->row_start) return sp_fail(SPMM_ERR_LIMIT, "more than 2^31 - 1 entries");
     for (int i = 0; i < 3; i++) {
         TRY(sp_device_alloc(&on_gpu[i], bytes[i], "a library's matrix"));

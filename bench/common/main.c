@@ -7,6 +7,7 @@
 
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "base/value_type.h"
 #include "comm/binding.h"
 #include "comm/comm.h"
 #include "bench.h"
@@ -58,7 +59,8 @@ static void load(run *r)
 {
     const bench_matrix *const p = &r->matrix;
     const spmm_csr *const a = &p->block.csr;
-    const peer_matrix view = {.f32 = p->precision == SPMM_F32,
+    const peer_matrix view = {.f32 = sp_type_of(p->precision).real == SPMM_F32,
+                              .is_complex = sp_is_complex(p->precision),
                               .rows = a->rows,
                               .cols = a->cols,
                               .nnz = a->nnz,
@@ -164,8 +166,8 @@ static spmm_status sweep(run *r)
     spmm_status last = SPMM_OK;
     for (int i = 0; i < s->matrices; i++) {
         r->left_out = 0;
-        for (int p = SPMM_F64; p <= SPMM_F32 && !r->left_out; p++) {
-            if (s->precision != p && s->precision <= SPMM_F32) continue;
+        for (int p = SPMM_F64; p < SP_TYPES && !r->left_out; p++) {
+            if (s->precision != p && (s->precision != BOTH_REAL || p >= SP_REALS)) continue;
             const spmm_status status = run_matrix(r, i, (spmm_precision)p);
             if (status != SPMM_OK) last = status;
         }

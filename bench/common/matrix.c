@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
+#include "base/value_type.h"
 #include "comm/comm.h"
 #include "io/generators.h"
 #include "files/matrix_file.h"
@@ -19,6 +21,18 @@ spmm_status matrix_make(const char *name, spmm_precision precision, spmm_csr *a)
     return sp_matrix_file_read(&file, a, NULL, NULL, NULL);
 }
 
+/** Gives complex values with imaginary parts to a matrix that has none, e.g. a real one from a file. */
+static void add_imaginary_parts(spmm_csr *a)
+{
+    enum { SEED = 2 };
+    for (int64_t e = 0; e < a->nnz; e++)
+        if (__imag__ sp_value_at(a->as, a->precision, e) != 0) return;
+    for (int64_t e = 0; e < a->nnz; e++) {
+        const double re = __real__ sp_value_at(a->as, a->precision, e);
+        sp_value_set(a->as, a->precision, e, __builtin_complex(re, sp_random_unit(SEED, 0, (uint64_t)e)));
+    }
+}
+
 /** Makes the matrix with all cores: the other ranks wait meanwhile. */
 static spmm_status make_whole(const bench_matrix *p, spmm_csr *a)
 {
@@ -28,6 +42,7 @@ static spmm_status make_whole(const bench_matrix *p, spmm_csr *a)
     omp_set_num_threads(omp_get_num_procs());
     const spmm_status status = matrix_make(path, p->precision, a);
     omp_set_num_threads(threads);
+    if (status == SPMM_OK && sp_is_complex(p->precision)) add_imaginary_parts(a);
     return status;
 }
 

@@ -145,12 +145,13 @@ static void tell(const run *r, contender *c)
 static void begin(run *r, contender *c)
 {
     const peer_adaptor *const p = c->library->peer;
-    const int row = c->form->layout == PEER_ROW, f32 = r->matrix.precision == SPMM_F32;
+    const int row = c->form->layout == PEER_ROW, f32 = sp_type_of(r->matrix.precision).real == SPMM_F32;
     const char *problem = c->library->problem;
     memset(&c->product, 0, sizeof *c - offsetof(contender, product));
     c->batch = 1;
     c->least = INFINITY;
-    c->left_out = c->skip || (f32 ? !c->form->f32 : !c->form->f64);
+    c->left_out = c->skip || (f32 ? !c->form->f32 : !c->form->f64) ||
+                  (sp_is_complex(r->matrix.precision) && !p->complex_values);
     if (c->left_out) return;
     if (!problem)
         problem = failed(sp_alloc_zero(&c->product, 1, p->product_bytes + sizeof(peer_product), "a product"));
@@ -189,8 +190,9 @@ static const char *difference_text(const difference *d)
     static char text[LINE];
     snprintf(text, sizeof text,
              "%" PRId64 " of %" PRId64 " elements, first (%" PRId64 ", %" PRId64
-             "): %.17g, not %.17g +- %.1e",
-             d->wrong, d->checked, d->row, d->column, d->found, d->expected, d->bound);
+             "): %.17g%+.17gi, not %.17g%+.17gi +- %.1e",
+             d->wrong, d->checked, d->row, d->column, __real__ d->found, __imag__ d->found,
+             __real__ d->expected, __imag__ d->expected, d->bound);
     return text;
 }
 

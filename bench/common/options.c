@@ -88,7 +88,7 @@ static spmm_status set_seconds(void *options, const char *text)
     return SPMM_OK;
 }
 
-static const char *const precisions[] = {"f64", "f32", "both", NULL};
+static const char *const precisions[] = {"f64", "f32", "c128", "c64", "both", NULL};
 
 static const struct {
     int programs;
@@ -101,7 +101,7 @@ static const struct {
      {0, "least-entries", "N", "skip files with fewer entries (default 100000)", COUNT(least_entries, 0)}},
     {OF_PRODUCTS, {'k', "columns", "LIST", "columns of X, e.g. 1,4,16", CALL(set_columns)}},
     {OF_CPU | OF_GPU | OF_MULTIGPU,
-     {'p', "precision", "NAME", "f64, f32 or both", WORDS(precisions, precision)}},
+     {'p', "precision", "NAME", "f64, f32, both, c128 or c64", WORDS(precisions, precision)}},
     {OF_CPU, {'t', "threads", "N", "OpenMP threads (default: all cores)", COUNT(threads, 1)}},
     {OF_MPI, {'t', "threads", "N", "OpenMP threads per rank of ours (default 1)", COUNT(threads, 1)}},
     {OF_CPU | OF_MPI, {'r', "repeat", "N", "timed products of a contender (default 7)", COUNT(repeat, 1)}},

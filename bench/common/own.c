@@ -70,4 +70,5 @@ const peer_adaptor own_peer = {.package = "spmm",
                                .end = own_end,
                                .run = own_run,
                                .move = own_move,
+                               .complex_values = 1,
                                .way = own_way};

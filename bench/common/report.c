@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/enum_words.h"
+#include "base/value_type.h"
 #include "bench.h"
 
 void date_text(char *text, size_t size, int milliseconds)
@@ -21,7 +22,7 @@ double over(double a, double b) { return a > 0 && b > 0 ? a / b : 0; }
 
 double per_second(const run *r, double seconds)
 {
-    return over(2e-9 * (double)r->matrix.nnz * (double)r->k, seconds);
+    return over(1e-9 * sp_operations(r->matrix.precision) * (double)r->matrix.nnz * (double)r->k, seconds);
 }
 
 const char *contender_way(const contender *c)

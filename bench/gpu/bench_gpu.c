@@ -4,6 +4,7 @@
 
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "base/value_type.h"
 #include "cli/copy_bandwidth.h"
 #include "kernels/peers/peer_load.h"
 #include "gpu.h"
@@ -306,9 +307,9 @@ static void summary_gpu(run *r)
 {
     if (result_count > 0)
         printf("\n%-4s %-27s %-24s %4s  %7s  %7s\n", "", "cases", "times", "n", "geomean", "worst");
-    for (int precision = SPMM_F64; precision <= SPMM_F32 && result_count > 0; precision++)
+    for (int precision = SPMM_F64; precision < SP_TYPES && result_count > 0; precision++)
         all_matrices(precision);
-    for (int precision = SPMM_F64; precision <= SPMM_F32; precision++)
+    for (int precision = SPMM_F64; precision < SP_TYPES; precision++)
         for (int i = 0; i < r->settings.matrices && result_count > 0; i++)
             per_matrix(r->settings.matrix[i], precision);
     printf("%.0f s\n", MPI_Wtime() - r->start);
@@ -330,7 +331,7 @@ static const bench gpu_bench = {
                  .matrices = 8,
                  .columns = {1, 2, 3, 4, 8, 9, 16, 32, 33, 64, 100, 128, 256},
                  .column_count = 13,
-                 .precision = 2,
+                 .precision = BOTH_REAL,
                  .own = "ours"},
     .method = {.rounds = 9, .least = 1, .most = 1, .enough = 60e-3, .few = 1, .hopeless = 20, .gpu_clock = 1},
     .adjust = adjust_gpu,

@@ -1,11 +1,11 @@
 /* X and Y in the GPU's memory. Every X is the beginning of the same sequence of numbers, which is made and
  * uploaded once per matrix. */
-#include <float.h>
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/value_type.h"
 #include "device/difference.h"
 #include "formats/multivector.h"
 #include "product/choose.h"
@@ -54,7 +54,8 @@ static spmm_status upload_x(spmm_precision precision, int64_t numbers)
 static spmm_status load_for_peer(run *r)
 {
     const spmm_csr *const a = &r->matrix.block.csr;
-    const peer_matrix m = {.f32 = a->precision == SPMM_F32,
+    const peer_matrix m = {.f32 = sp_type_of(a->precision).real == SPMM_F32,
+                           .is_complex = sp_is_complex(a->precision),
                            .rows = a->rows,
                            .nnz = a->nnz,
                            .row_start = r->matrix.start,
@@ -189,7 +190,7 @@ static spmm_status check_sample(const reference *ref, const spmm_multivector *y,
 static spmm_status compare_with_first(const run *r, const contender *c, const spmm_multivector *y,
                                       difference *d)
 {
-    const double u = (y->precision == SPMM_F64 ? DBL_EPSILON : (double)FLT_EPSILON) / 2;
+    const double u = sp_type_of(y->precision).unit;
     const double tolerance = 16 * sqrt(here.features.longest + 1) * u;
     const spmm_multivector first = stored(r, c->form->layout, here.first);
     sp_difference all;

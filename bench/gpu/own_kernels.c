@@ -69,9 +69,11 @@ static const char *own_begin(void *handle)
     product *const q = handle;
     matrix *const m = (matrix *)q->p.a;
     const sp_kernel *const k = &sp_kernels(&count)[q->p.form - own_kernels_peer.forms];
-    const spmm_precision precision = m->a.f32 ? SPMM_F32 : SPMM_F64;
+    const spmm_precision precision = csr_of(m)->precision;
     void *state = NULL;
     q->p.earlier = m->made[k->format].seconds;
+    q->p.left_out = !sp_kernel_takes(k, precision);
+    if (q->p.left_out) return "it multiplies real values only";
     const spmm_status status = have(m, k->format, q->p.k);
     q->p.left_out = status == SPMM_ERR_LIMIT; /* a format that refuses A is no failure */
     if (status != SPMM_OK) return spmm_error_message();
@@ -118,4 +120,5 @@ const peer_adaptor own_kernels_peer = {.package = "own",
                                        .unload = own_unload,
                                        .begin = own_begin,
                                        .end = own_end,
-                                       .run = own_run};
+                                       .run = own_run,
+                                       .complex_values = 1};

@@ -119,11 +119,12 @@ static const char *load_scipy(void *handle)
     const peer_matrix *const a = handle;
     const size_t starts = (size_t)(a->rows + 1) * sizeof *a->row_start,
                  cols = (size_t)a->nnz * sizeof *a->col;
-    const size_t vals = (size_t)a->nnz * (a->f32 ? sizeof(float) : sizeof(double));
+    const char *const type = a->is_complex ? (a->f32 ? "c8" : "c16") : a->f32 ? "f4" : "f8";
+    const size_t vals = (size_t)a->nnz * peer_value_bytes(a);
     const char *problem = share((void *)a->val, vals, 0, 1);
     if (!problem) problem = share((void *)a->row_start, starts, vals, 1);
     if (!problem) problem = share((void *)a->col, cols, vals + starts, 1);
-    snprintf(command, sizeof command, "load %d %lld %lld %lld\n", a->f32, (long long)a->rows,
+    snprintf(command, sizeof command, "load %s %lld %lld %lld\n", type, (long long)a->rows,
              (long long)a->cols, (long long)a->nnz);
     return problem ? problem : ask(command);
 }
@@ -136,7 +137,7 @@ static void unload_scipy(void *handle)
 
 static size_t bytes_of(const product *q, int64_t rows)
 {
-    return (size_t)(rows * q->p.k) * (q->p.a->f32 ? sizeof(float) : sizeof(double));
+    return (size_t)(rows * q->p.k) * peer_value_bytes(q->p.a);
 }
 
 static const char *begin_scipy(void *handle)
@@ -187,4 +188,5 @@ const peer_adaptor spmm_peer = {.package = "scipy",
                                 .end = end_scipy,
                                 .run = run_scipy,
                                 .move = move_scipy,
+                                .complex_values = 1,
                                 .close = close_scipy};

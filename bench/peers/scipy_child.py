@@ -1,7 +1,7 @@
 """The Python half of peer_scipy.so: reads commands from descriptor 3, answers on 4, and exchanges arrays
 through file 5.
 
-    load F32 ROWS COLS NNZ    the file contains values, row starts, columns
+    load TYPE ROWS COLS NNZ   the file contains values, row starts, columns
     begin ID K C|F            the file contains X in that order
     run ID                    answers "ok SECONDS"
     fetch ID                  puts Y of the last run into the file, in X's order
@@ -30,8 +30,8 @@ class Session:
         self.a = None
         self.x, self.y = {}, {}
 
-    def load(self, f32, rows, cols, nnz):
-        dtype = np.dtype(np.float32 if int(f32) else np.float64)
+    def load(self, dtype, rows, cols, nnz):
+        dtype = np.dtype(dtype)
         rows, cols, nnz = int(rows), int(cols), int(nnz)
         values = shared(dtype, nnz)
         starts = shared(np.int32, rows + 1, nnz * dtype.itemsize)

@@ -45,7 +45,9 @@ typedef struct peer_gpu {
  *  changes them. They are valid from load to unload; but if there is a GPU, the driver may free those in host
  *  memory after begin. */
 typedef struct peer_matrix {
-    int f32; /**< val is float; else double */
+    int f32;        /**< val is float; else double */
+    int is_complex; /**< values, as well as elements of X and Y, are pairs of such numbers: a real and an
+                         imaginary part */
     int64_t rows, cols, nnz;
     const int32_t *row_start, *col; /**< row_start: NULL if there are more than 2^31 - 1 entries */
     const void *val;
@@ -56,6 +58,12 @@ typedef struct peer_matrix {
     const int32_t *gpu_row_start, *gpu_col;
     const void *gpu_val;
 } peer_matrix;
+
+/** Returns the size in bytes of a value. */
+static inline size_t peer_value_bytes(const peer_matrix *a)
+{
+    return (a->f32 ? sizeof(float) : sizeof(double)) * (a->is_complex ? 2 : 1);
+}
 
 /** One product of a form with K columns. The contenders never change x, and share y. x and y are in host
  *  memory or, with a->gpu, in GPU memory, and are valid from begin to end. If ldx is k (PEER_ROW) or the
@@ -108,7 +116,8 @@ typedef struct peer_adaptor {
     /** Copies the library's Y to the product's y or, with `in`, y to the library's Y. NULL if the library
      *  writes to y itself. */
     const char *(*move)(void *product, int in);
-    int adds; /**< 1: run adds A X to Y, so that only the first product can be checked */
+    int complex_values; /**< 1: its forms also multiply complex values of the precisions they support */
+    int adds;           /**< 1: run adds A X to Y, so that only the first product can be checked */
     /** The parts of run(), if bench_multigpu times them separately. */
     const char *(*part[2])(void *product);
 

@@ -42,7 +42,7 @@ static int64_t index_size(const unsigned char *bytes, int64_t n)
 /** Returns index_size() for the bytes of the file from `offset` on. */
 static int64_t object_at(int fd, int64_t offset)
 {
-    unsigned char bytes[8];
+    unsigned char bytes[8] = {0};
     return index_size(bytes, sp_file_peek(fd, bytes, sizeof bytes, offset));
 }
 

@@ -49,13 +49,16 @@ static int list_arrays(const sp_kernel *kernel, const sp_row_block *p, sp_value_
 
 /* ---- maps ---- */
 
+/** Returns how many bytes of a value of that size hold the number of its entry. */
+static size_t number_bytes(size_t value) { return value < sizeof(uint64_t) ? value : sizeof(uint64_t); }
+
 /** Replaces the values of a row block by the numbers of their entries, starting at 1, as bit patterns in
  *  little-endian order. */
 static void number_entries(const spmm_csr *a, int threads)
 {
 #define WRITE(T)                                                                           \
     memset((T *)a->as + e, 0, sizeof(T)); /* a type may have more bytes than the number */ \
-    memcpy((T *)a->as + e, &(uint64_t){(uint64_t)e + 1}, sizeof(T) < 8 ? sizeof(T) : 8);
+    memcpy((T *)a->as + e, &(uint64_t){(uint64_t)e + 1}, number_bytes(sizeof(T)));
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t e = 0; e < a->nnz; e++) SP_BY_TYPE(a->precision, WRITE);
 #undef WRITE
@@ -66,7 +69,7 @@ static void number_entries(const spmm_csr *a, int threads)
  *  \param [in] numbers  [map->count] in host memory */
 static void translate(const void *numbers, const spmm_csr *a, int threads, value_map *map)
 {
-#define READ(T) memcpy(&number, (const T *)numbers + i, sizeof(T) < 8 ? sizeof(T) : 8);
+#define READ(T) memcpy(&number, (const T *)numbers + i, number_bytes(sizeof(T)));
     int64_t unlike = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : unlike)
     for (int64_t i = 0; i < map->count; i++) {

@@ -40,7 +40,7 @@ static spmm_status apply(const sp_options *o, const sp_place *place, int parts, 
                          sp_job_input *input, sp_distribution *dist)
 {
     const int in_order = keeps_order(o, &place->grid);
-    spmm_csr renumbered, *const a = &input->a;
+    spmm_csr renumbered = {0}, *const a = &input->a;
     if (!c->perm) return SPMM_OK;
     const spmm_status status = (in_order ? sp_csr_permute_in_order
                                          : sp_csr_permute)(a, c->perm, place->binding.threads, &renumbered);

@@ -122,14 +122,17 @@ static const char *checked(cusparseStatus_t status, const char *call)
     return line;
 }
 
-static size_t value_bytes(const peer_matrix *a) { return a->f32 ? sizeof(float) : sizeof(double); }
-static cudaDataType type_of(const peer_matrix *a) { return a->f32 ? CUDA_R_32F : CUDA_R_64F; }
+static cudaDataType type_of(const peer_matrix *a)
+{
+    if (a->is_complex) return a->f32 ? CUDA_C_32F : CUDA_C_64F;
+    return a->f32 ? CUDA_R_32F : CUDA_R_64F;
+}
 
 static const void *number(const peer_matrix *a, int one)
 {
-    static const double f64[] = {0, 1};
-    static const float f32[] = {0, 1};
-    return a->f32 ? (const void *)&f32[one] : &f64[one];
+    static const double f64[][2] = {{0, 0}, {1, 0}}; /* with imaginary parts */
+    static const float f32[][2] = {{0, 0}, {1, 0}};
+    return a->f32 ? (const void *)f32[one] : f64[one];
 }
 
 /* ---- A in other formats, made from the arrays in host memory ---- */
@@ -140,13 +143,13 @@ static const char *room(const peer_matrix *a, arrays *p)
 {
     const size_t values = (size_t)(p->stored * p->block * p->block);
     p->col = malloc((size_t)p->stored * sizeof *p->col + 1);
-    p->val = calloc(values + 1, value_bytes(a));
+    p->val = calloc(values + 1, peer_value_bytes(a));
     return p->col && p->val ? NULL : "no memory for another format";
 }
 
 static void copy_value(const peer_matrix *a, int64_t from, void *val, int64_t to)
 {
-    const size_t size = value_bytes(a);
+    const size_t size = peer_value_bytes(a);
     memcpy((char *)val + (size_t)to * size, (const char *)a->val + (size_t)from * size, size);
 }
 
@@ -236,7 +239,8 @@ static int64_t find_block(const peer_matrix *a)
             blocks += (double)blocks_of(a, g * b, b, NULL);
             entries += (double)(a->row_start[(g + 1) * b] - a->row_start[g * b]);
         }
-        const double bytes = blocks * ((double)(b * b) * (double)value_bytes(a) + sizeof(int32_t)) / entries;
+        const double bytes = blocks * ((double)(b * b) * (double)peer_value_bytes(a) + sizeof(int32_t)) /
+                             entries;
         if (entries == 0 || blocks * (double)(b * b) > BLOCKS_LIMIT * entries) continue;
         if (best == 0 || bytes < least) best = b, least = bytes;
     }
@@ -285,7 +289,7 @@ static const char *upload(const peer_matrix *a, const arrays *from, arrays *to)
     *to = (arrays){from->groups, from->stored, from->block, NULL, NULL, NULL};
     TRY_LINE(uploaded(a->gpu, &to->start, from->start, (from->groups + 1) * i32));
     TRY_LINE(uploaded(a->gpu, &to->col, from->col, from->stored * i32));
-    return uploaded(a->gpu, &to->val, from->val, values * (int64_t)value_bytes(a));
+    return uploaded(a->gpu, &to->val, from->val, values * (int64_t)peer_value_bytes(a));
 }
 
 static const char *cusparse_convert(const peer_matrix *a, storage s, arrays *gpu)
@@ -564,5 +568,6 @@ const peer_adaptor spmm_peer = {.package = "cusparse",
                                 .end = cusparse_end,
                                 .run = cusparse_run,
                                 .rebinds = 1,
+                                .complex_values = 1,
                                 .way = cusparse_way,
                                 .close = cusparse_close};

@@ -31,16 +31,12 @@ static const char *mkl_open(int threads, const char *folder, char *version, size
     return NULL;
 }
 
-/** Creates MKL's matrix on the arrays of A. MKL never writes to these arrays, so const may be cast away. */
-static sparse_status_t mkl_create(mkl_product *q)
-{
-    const peer_matrix *const a = q->p.a;
-    int32_t *const start = (int32_t *)a->row_start, *const col = (int32_t *)a->col;
-    return a->f32 ? mkl_sparse_s_create_csr(&q->m, SPARSE_INDEX_BASE_ZERO, (MKL_INT)a->rows, (MKL_INT)a->cols,
-                                            start, start + 1, col, (float *)a->val)
-                  : mkl_sparse_d_create_csr(&q->m, SPARSE_INDEX_BASE_ZERO, (MKL_INT)a->rows, (MKL_INT)a->cols,
-                                            start, start + 1, col, (double *)a->val);
-}
+/** MKL's functions for a type of values, whose arrays it never changes, so that const may be cast away. */
+typedef struct mkl_type {
+    sparse_status_t (*create)(mkl_product *q);
+    sparse_status_t (*run)(const mkl_product *q);
+    const char *mv, *mm;
+} mkl_type;
 
 static sparse_layout_t layout(const mkl_product *q)
 {
@@ -49,10 +45,41 @@ static sparse_layout_t layout(const mkl_product *q)
 
 static int is_vector(const mkl_product *q) { return q->p.k == 1 && q->p.form->layout == PEER_COLUMN; }
 
+#define FUNCTIONS(letter, T, one, zero)                                                                      \
+    static sparse_status_t create_##letter(mkl_product *q)                                                   \
+    {                                                                                                        \
+        const peer_matrix *const a = q->p.a;                                                                 \
+        int32_t *const start = (int32_t *)a->row_start, *const col = (int32_t *)a->col;                      \
+        return mkl_sparse_##letter##_create_csr(&q->m, SPARSE_INDEX_BASE_ZERO, (MKL_INT)a->rows,             \
+                                                (MKL_INT)a->cols, start, start + 1, col, (T *)a->val);       \
+    }                                                                                                        \
+    static sparse_status_t run_##letter(const mkl_product *q)                                                \
+    {                                                                                                        \
+        const T *const x = q->p.x;                                                                           \
+        const sparse_operation_t n = SPARSE_OPERATION_NON_TRANSPOSE;                                         \
+        return is_vector(q) ? mkl_sparse_##letter##_mv(n, one, q->m, general, x, zero, q->p.y)               \
+                            : mkl_sparse_##letter##_mm(n, one, q->m, general, layout(q), x, (MKL_INT)q->p.k, \
+                                                       (MKL_INT)q->p.ldx, zero, q->p.y, (MKL_INT)q->p.ldy);  \
+    }
+FUNCTIONS(d, double, 1, 0)
+FUNCTIONS(s, float, 1, 0)
+FUNCTIONS(z, MKL_Complex16, ((MKL_Complex16){1, 0}), ((MKL_Complex16){0, 0}))
+FUNCTIONS(c, MKL_Complex8, ((MKL_Complex8){1, 0}), ((MKL_Complex8){0, 0}))
+
+#define TYPE(letter)                                                                            \
+    {                                                                                           \
+        create_##letter, run_##letter, "mkl_sparse_" #letter "_mv", "mkl_sparse_" #letter "_mm" \
+    }
+static const mkl_type *type_of(const mkl_product *q)
+{
+    static const mkl_type types[2][2] = {{TYPE(d), TYPE(s)}, {TYPE(z), TYPE(c)}};
+    return &types[q->p.a->is_complex][q->p.a->f32];
+}
+
 static const char *mkl_begin(void *handle)
 {
     mkl_product *const q = handle;
-    if (mkl_create(q) != SPARSE_STATUS_SUCCESS) return "mkl_sparse_create_csr failed";
+    if (type_of(q)->create(q) != SPARSE_STATUS_SUCCESS) return "mkl_sparse_create_csr failed";
     const sparse_operation_t n = SPARSE_OPERATION_NON_TRANSPOSE;
     /* an unsupported hint is no error: MKL then optimizes without it */
     if (is_vector(q))
@@ -71,27 +98,12 @@ static void mkl_end(void *handle)
 
 static const char *mkl_run(void *handle)
 {
-    const mkl_product *const q = handle;
-    const sparse_operation_t n = SPARSE_OPERATION_NON_TRANSPOSE;
-    const int f32 = q->p.a->f32;
-    const MKL_INT k = (MKL_INT)q->p.k, ldx = (MKL_INT)q->p.ldx, ldy = (MKL_INT)q->p.ldy;
-    sparse_status_t status;
-    if (f32 && is_vector(q))
-        status = mkl_sparse_s_mv(n, 1, q->m, general, q->p.x, 0, q->p.y);
-    else if (f32)
-        status = mkl_sparse_s_mm(n, 1, q->m, general, layout(q), q->p.x, k, ldx, 0, q->p.y, ldy);
-    else if (is_vector(q))
-        status = mkl_sparse_d_mv(n, 1, q->m, general, q->p.x, 0, q->p.y);
-    else
-        status = mkl_sparse_d_mm(n, 1, q->m, general, layout(q), q->p.x, k, ldx, 0, q->p.y, ldy);
-    return status == SPARSE_STATUS_SUCCESS ? NULL : "mkl_sparse_mm failed";
+    return type_of(handle)->run(handle) == SPARSE_STATUS_SUCCESS ? NULL : "mkl_sparse_mm failed";
 }
 
 static const char *mkl_way(const void *handle)
 {
-    const mkl_product *const q = handle;
-    if (is_vector(q)) return q->p.a->f32 ? "mkl_sparse_s_mv" : "mkl_sparse_d_mv";
-    return q->p.a->f32 ? "mkl_sparse_s_mm" : "mkl_sparse_d_mm";
+    return is_vector(handle) ? type_of(handle)->mv : type_of(handle)->mm;
 }
 
 const peer_adaptor spmm_peer = {.package = "mkl",
@@ -103,4 +115,5 @@ const peer_adaptor spmm_peer = {.package = "mkl",
                                 .end = mkl_end,
                                 .run = mkl_run,
                                 .rebinds = 1,
+                                .complex_values = 1,
                                 .way = mkl_way};
