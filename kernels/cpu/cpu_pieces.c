@@ -91,6 +91,8 @@ void sp_pieces_add(const sp_pieces *p, int64_t g, spmm_multivector *y)
 {
     const char *const partial = (const char *)p->partial +
                                 p->first[g] * p->partial_ld * sp_value_size(y->precision);
-    SP_OF_REAL(add_segments, y->precision)
-    (partial, p->partial_ld, p->first[g + 1] - p->first[g], y->k, sp_row(y, p->long_row[g]));
+    const sp_value_type type = sp_type_of(y->precision); /* complex sums are added part by part */
+    SP_OF_REAL(add_segments, type.real)
+    (partial, type.parts * p->partial_ld, p->first[g + 1] - p->first[g], type.parts * y->k,
+     sp_row(y, p->long_row[g]));
 }

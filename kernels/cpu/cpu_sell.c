@@ -309,8 +309,10 @@ static spmm_status cpu_sell_run(const sp_launch *l)
         SP_DEFAULT_FP;
         const int threads = omp_get_num_threads();
         for (int r = omp_get_thread_num(); r < s->ranges; r += threads) {
-            loop(&s->slices, s->begin[r], s->begin[r + 1], x->data, x->ld, p->partial, p->partial_ld);
-            loop(&s->slices, s->row_begin[r], s->row_begin[r + 1], x->data, x->ld, y->data, y->ld);
+            loop(&s->slices, s->begin[r], s->begin[r + 1], x->data, x->ld, p->partial, p->partial_ld,
+                 l->conjugate);
+            loop(&s->slices, s->row_begin[r], s->row_begin[r + 1], x->data, x->ld, y->data, y->ld,
+                 l->conjugate);
         }
         if (p->long_rows) {
 #pragma omp barrier

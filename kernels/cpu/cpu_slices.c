@@ -19,6 +19,25 @@
 #define FMA(a, x, c) __builtin_fmaf(a, x, c)
 #include "kernels/cpu/cpu_slices_loops.h"
 
+/** Returns the value, or its conjugate. */
+#define AS_ASKED(a) (conjugate ? SP_CONJUGATE(a) : (a))
+
+#define TARGET
+#define COMPLEX
+#define VALUE sp_c128
+#define REAL double
+#define NAME(name) name##_c128
+#define FMA(a, x, c) SP_COMPLEX_FMA(__builtin_fma, AS_ASKED(a), x, c)
+#include "kernels/cpu/cpu_slices_loops.h"
+
+#define TARGET
+#define COMPLEX
+#define VALUE sp_c64
+#define REAL float
+#define NAME(name) name##_c64
+#define FMA(a, x, c) SP_COMPLEX_FMA(__builtin_fmaf, AS_ASKED(a), x, c)
+#include "kernels/cpu/cpu_slices_loops.h"
+
 #if defined(__x86_64__)
 #include "kernels/loops/cpu_loops_x86.h"
 
@@ -149,19 +168,125 @@ AVX2 SP_INLINE static __m128i bytes_4(const uint8_t *p)
 #define WHERE_LONGER(n, e, v, c) _mm512_mask_mov_pd(c, _mm512_cmpgt_epi64_mask(n, _mm512_set1_epi64(e)), v)
 #include "kernels/cpu/cpu_slices_loops.h"
 
+AVX2 SP_INLINE static __m256d spread_c128_avx2(const sp_c128 a)
+{
+    return _mm256_setr_pd(__real__ a, __imag__ a, __real__ a, __imag__ a);
+}
+
+AVX2 SP_INLINE static __m256 spread_c64_avx2(const sp_c64 a)
+{
+    return _mm256_setr_ps(__real__ a, __imag__ a, __real__ a, __imag__ a, __real__ a, __imag__ a, __real__ a,
+                          __imag__ a);
+}
+
+AVX512 SP_INLINE static __m512d spread_c128_avx512(const sp_c128 a)
+{
+    return _mm512_broadcast_f64x4(spread_c128_avx2(a));
+}
+
+/** Returns the complex number at p in the lower half of a vector. */
+AVX2 SP_INLINE static __m128 pair_c64(const sp_c64 *p)
+{
+    return _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)p));
+}
+
+#define AT_C128(i) _mm_loadu_pd((const double *)(const void *)(x + (i)*ldx))
+#define AT_C64(i) pair_c64(x + (i)*ldx)
+#define FOUR_C64(a, b, c, d) \
+    _mm256_set_m128(_mm_movelh_ps(AT_C64(c), AT_C64(d)), _mm_movelh_ps(AT_C64(a), AT_C64(b)))
+#define FOUR_C128(a, b, c, d)                                                            \
+    _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_set_m128d(AT_C128(b), AT_C128(a))), \
+                       _mm256_set_m128d(AT_C128(d), AT_C128(c)), 1)
+
+/** Returns the lengths of two values, each for both parts. */
+AVX2 SP_INLINE static __m128i twice_2(const uint8_t *p)
+{
+    uint16_t bytes;
+    memcpy(&bytes, p, sizeof bytes);
+    const __m128i both = _mm_cvtsi32_si128(bytes);
+    return _mm_unpacklo_epi8(both, both);
+}
+
+AVX2 SP_INLINE static __m128i twice_4(const uint8_t *p) { return _mm_unpacklo_epi8(bytes_4(p), bytes_4(p)); }
+
+#define TARGET AVX2
+#define COMPLEX
+#define VALUE sp_c128
+#define REAL double
+#define NAME(name) name##_c128_avx2
+#define LANES 2
+#define VECTOR __m256d
+#define INTRINSIC(op) _mm256_##op##_pd
+#define SWAP(v) _mm256_permute_pd(v, 5)
+#define RE(v) _mm256_movedup_pd(v)
+#define IM(v) _mm256_permute_pd(v, 15)
+#define SIGNS signs64
+#define GATHER(x, col, ldx) _mm256_set_m128d(AT_C128((col)[1]), AT_C128((col)[0]))
+#define GATHER_NEAR(x, col, ldx) GATHER(x, col, ldx)
+#define LENGTHS __m256i
+#define LENGTHS_OF(p) _mm256_cvtepu8_epi64(twice_2(p))
+#define WHERE_LONGER(n, e, v, c) \
+    _mm256_blendv_pd(c, v, _mm256_castsi256_pd(_mm256_cmpgt_epi64(n, _mm256_set1_epi64x(e))))
+#include "kernels/cpu/cpu_slices_loops.h"
+
+#define TARGET AVX2
+#define COMPLEX
+#define VALUE sp_c64
+#define REAL float
+#define NAME(name) name##_c64_avx2
+#define LANES 4
+#define VECTOR __m256
+#define INTRINSIC(op) _mm256_##op##_ps
+#define SWAP(v) _mm256_permute_ps(v, 0xb1)
+#define RE(v) _mm256_moveldup_ps(v)
+#define IM(v) _mm256_movehdup_ps(v)
+#define SIGNS signs32
+#define GATHER(x, col, ldx) FOUR_C64((col)[0], (col)[1], (col)[2], (col)[3])
+#define GATHER_NEAR(x, col, ldx) GATHER(x, col, ldx)
+#define LENGTHS __m256i
+#define LENGTHS_OF(p) _mm256_cvtepu8_epi32(twice_4(p))
+#define WHERE_LONGER(n, e, v, c) \
+    _mm256_blendv_ps(c, v, _mm256_castsi256_ps(_mm256_cmpgt_epi32(n, _mm256_set1_epi32(e))))
+#include "kernels/cpu/cpu_slices_loops.h"
+
+#define TARGET AVX512
+#define COMPLEX
+#define VALUE sp_c128
+#define REAL double
+#define NAME(name) name##_c128_avx512
+#define LANES 4
+#define VECTOR __m512d
+#define INTRINSIC(op) _mm512_##op##_pd
+#define SWAP(v) _mm512_permute_pd(v, 0x55)
+#define RE(v) _mm512_movedup_pd(v)
+#define IM(v) _mm512_permute_pd(v, 0xff)
+#define SIGNS signs64
+#define GATHER(x, col, ldx) FOUR_C128((col)[0], (col)[1], (col)[2], (col)[3])
+#define GATHER_NEAR(x, col, ldx) GATHER(x, col, ldx)
+#define LENGTHS __m512i
+#define LENGTHS_OF(p) _mm512_cvtepu8_epi64(twice_4(p))
+#define WHERE_LONGER(n, e, v, c) _mm512_mask_mov_pd(c, _mm512_cmpgt_epi64_mask(n, _mm512_set1_epi64(e)), v)
+#include "kernels/cpu/cpu_slices_loops.h"
+
+#define BOTH(type)                             \
+    {                                          \
+        own_values_##type, equal_values_##type \
+    }
 sp_slice_loop sp_slices_loop(sp_isa isa, spmm_precision precision, int equal)
 {
-    static const sp_slice_loop loops[3][2][2] = {
-        {{own_values_f64, equal_values_f64}, {own_values_f32, equal_values_f32}},
-        {{own_values_f64_avx2, equal_values_f64_avx2}, {own_values_f32_avx2, equal_values_f32_avx2}},
-        {{own_values_f64_avx512, equal_values_f64_avx512}, {own_values_f32_avx2, equal_values_f32_avx2}}};
+    static const sp_slice_loop loops[3][SP_TYPES][2] = {
+        {BOTH(f64), BOTH(f32), BOTH(c128), BOTH(c64)},
+        {BOTH(f64_avx2), BOTH(f32_avx2), BOTH(c128_avx2), BOTH(c64_avx2)},
+        {BOTH(f64_avx512), BOTH(f32_avx2), BOTH(c128_avx512), BOTH(c64_avx2)}};
     return loops[isa][precision][equal];
 }
 #else
 sp_slice_loop sp_slices_loop(sp_isa isa, spmm_precision precision, int equal)
 {
-    static const sp_slice_loop loops[2][2] = {{own_values_f64, equal_values_f64},
-                                              {own_values_f32, equal_values_f32}};
+    static const sp_slice_loop loops[SP_TYPES][2] = {{own_values_f64, equal_values_f64},
+                                                     {own_values_f32, equal_values_f32},
+                                                     {own_values_c128, equal_values_c128},
+                                                     {own_values_c64, equal_values_c64}};
     (void)isa;
     return loops[precision][equal];
 }

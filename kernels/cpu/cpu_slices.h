@@ -31,10 +31,11 @@ typedef struct sp_slices {
 } sp_slices;
 
 /** A loop: computes the sums of slices first .. last - 1, which are all of segments or all of rows.
+ *  \param [in]  conjugate  1: it multiplies by the conjugates of the values, which are complex
  *  \param [in]  x    one column; element i * ldx is its row i
  *  \param [out] sum  receives the sum with target i at element i * ld: Y, or the sums of segments */
 typedef void (*sp_slice_loop)(const sp_slices *s, int64_t first, int64_t last, const void *x, int64_t ldx,
-                              void *sum, int64_t ld);
+                              void *sum, int64_t ld, int conjugate);
 
 /** Returns the loop for an instruction set.
  *  \param [in] equal  1: the loop reads s->common and no values */

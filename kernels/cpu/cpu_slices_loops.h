@@ -8,16 +8,31 @@
  *   GATHER_NEAR(x, col, ldx)   the same for uint16_t col[]
  *   LENGTHS, LENGTHS_OF(p)     type of a vector of lengths; the vector for the lengths at p
  *   WHERE_LONGER(n, e, v, c)   lane by lane: v if the length in n is greater than e, else c
+ * and, for complex values, whose parts are the elements of vectors, while LANES counts values,
+ *   COMPLEX, REAL              defined; type of the parts
+ *   SWAP(v), SIGNS             exchanges the parts of each value; an array of -1, 1, -1 and so on
+ *   RE(v), IM(v)               a vector with the real, or the imaginary, part of each value in both places
  * and undefines all of them at its end. If INTRINSIC is not defined, a vector is one VALUE. Then only the
- * macros of the first line and FMA(a, x, c) must be defined. */
+ * macros of the first line, FMA(a, x, c) and COMPLEX must be defined. */
 
 #ifdef INTRINSIC
 #define ZERO INTRINSIC(setzero)()
+#define ADD(a, b) INTRINSIC(add)(a, b)
+#ifdef COMPLEX
+#define SPREAD(a) NAME(spread)(a)
+#define LOAD(p) INTRINSIC(loadu)((const REAL *)(const void *)(p))
+#define STORE(p, v) INTRINSIC(storeu)((REAL *)(void *)(p), v)
+#define FMA(a, x, c) \
+    INTRINSIC(fmadd) \
+    (INTRINSIC(mul)(IM(a), INTRINSIC(loadu)(SIGNS + conjugate)), SWAP(x), INTRINSIC(fmadd)(RE(a), x, c))
+#define MINUS_ZERO INTRINSIC(set1)((REAL)-0.0)
+#else
 #define SPREAD(a) INTRINSIC(set1)(a)
 #define LOAD(p) INTRINSIC(loadu)(p)
 #define STORE(p, v) INTRINSIC(storeu)(p, v)
 #define FMA(a, x, c) INTRINSIC(fmadd)(a, x, c)
-#define ADD(a, b) INTRINSIC(add)(a, b)
+#define MINUS_ZERO INTRINSIC(set1)((VALUE)-0.0)
+#endif
 #else
 #define LANES 1
 #define VECTOR VALUE
@@ -31,6 +46,11 @@
 #define LENGTHS int
 #define LENGTHS_OF(p) (*(p))
 #define WHERE_LONGER(n, e, v, c) ((n) > (e) ? (v) : (c))
+#ifdef COMPLEX
+#define MINUS_ZERO __builtin_complex((REAL)-0.0, (REAL)-0.0)
+#else
+#define MINUS_ZERO ((VALUE)-0.0)
+#endif
 #endif
 
 /** Returns the sums of entries from .. to - 1, one chain per lane. All lanes have the entries before `even`;
@@ -38,8 +58,10 @@
  *  infinite elements, they may raise floating-point flags. */
 TARGET SP_INLINE static VECTOR NAME(chain)(const VALUE *val, const void *col, const LENGTHS lengths, int from,
                                            const int even, const int to, const VALUE *x, const int64_t ldx,
-                                           const int equal, const int near, const int fetch)
+                                           const int conjugate, const int equal, const int near,
+                                           const int fetch)
 {
+    (void)conjugate; /* for complex values */
     const uint16_t *const nearby = col;
     const int32_t *const any = col;
     const VECTOR common = equal ? SPREAD(*val) : ZERO;
@@ -66,13 +88,14 @@ TARGET SP_INLINE static VECTOR NAME(chain)(const VALUE *val, const void *col, co
 /** Returns the sums of segments: the leaves are added in order. */
 TARGET SP_INLINE static VECTOR NAME(leaves)(const VALUE *val, const void *col, const LENGTHS lengths,
                                             const int even, const int most, const VALUE *x, const int64_t ldx,
-                                            const int equal, const int near, const int fetch)
+                                            const int conjugate, const int equal, const int near,
+                                            const int fetch)
 {
-    VECTOR sum = SPREAD((VALUE)-0.0); /* -0 + a is a for every a */
+    VECTOR sum = MINUS_ZERO; /* -0 + a is a for every a */
     for (int from = 0; from < most; from += SP_LEAF) {
         const int end = from + SP_LEAF < most ? from + SP_LEAF : most;
-        const VECTOR leaf = NAME(chain)(val, col, lengths, from, end < even ? end : even, end, x, ldx, equal,
-                                        near, fetch);
+        const VECTOR leaf = NAME(chain)(val, col, lengths, from, end < even ? end : even, end, x, ldx,
+                                        conjugate, equal, near, fetch);
         sum = WHERE_LONGER(lengths, from, ADD(sum, leaf), sum);
     }
     return sum;
@@ -80,7 +103,8 @@ TARGET SP_INLINE static VECTOR NAME(leaves)(const VALUE *val, const void *col, c
 
 TARGET SP_INLINE static void NAME(run)(const sp_slices *s, const int64_t first, const int64_t last,
                                        const VALUE *x, const int64_t ldx, VALUE *sum, const int64_t ld,
-                                       const int equal, const int leaves, const int near, const int fetch)
+                                       const int conjugate, const int equal, const int leaves, const int near,
+                                       const int fetch)
 {
     const int64_t begin = leaves ? 0 : s->segment_slices, pieces = leaves ? s->segments : s->rows;
     for (int64_t i = first; i < last; i++) {
@@ -95,9 +119,10 @@ TARGET SP_INLINE static void NAME(run)(const sp_slices *s, const int64_t first, 
                                          : s->col + s->start[i] + lane;
             const LENGTHS lengths = LENGTHS_OF(length + lane);
             VALUE lanes[LANES];
-            STORE(lanes, leaves
-                             ? NAME(leaves)(val, col, lengths, even, most, from, ldx, equal, near, fetch)
-                             : NAME(chain)(val, col, lengths, 0, even, most, from, ldx, equal, near, fetch));
+            STORE(lanes, leaves ? NAME(leaves)(val, col, lengths, even, most, from, ldx, conjugate, equal,
+                                               near, fetch)
+                                : NAME(chain)(val, col, lengths, 0, even, most, from, ldx, conjugate, equal,
+                                              near, fetch));
             if (left >= SP_LANES)
                 SP_UNROLL for (int l = 0; l < LANES; l++) sum[target[lane + l] * ld] = lanes[l];
             else
@@ -108,24 +133,31 @@ TARGET SP_INLINE static void NAME(run)(const sp_slices *s, const int64_t first, 
 
 #define LOOP(name, equal)                                                                         \
     TARGET static void NAME(name)(const sp_slices *s, int64_t first, int64_t last, const void *x, \
-                                  int64_t ldx, void *sum, int64_t ld)                             \
+                                  int64_t ldx, void *sum, int64_t ld, int conjugate)              \
     {                                                                                             \
         const int near = s->near != NULL;                                                         \
         if (first < s->segment_slices)                                                            \
-            NAME(run)(s, first, last, x, ldx, sum, ld, equal, 1, near, s->fetch);                 \
+            NAME(run)(s, first, last, x, ldx, sum, ld, conjugate, equal, 1, near, s->fetch);      \
         else if (ldx != 1)                                                                        \
-            NAME(run)(s, first, last, x, ldx, sum, ld, equal, 0, near, s->fetch);                 \
+            NAME(run)(s, first, last, x, ldx, sum, ld, conjugate, equal, 0, near, s->fetch);      \
         else if (near)                                                                            \
-            NAME(run)(s, first, last, x, 1, sum, ld, equal, 0, 1, 1);                             \
+            NAME(run)(s, first, last, x, 1, sum, ld, conjugate, equal, 0, 1, 1);                  \
         else if (s->fetch)                                                                        \
-            NAME(run)(s, first, last, x, 1, sum, ld, equal, 0, 0, 1);                             \
+            NAME(run)(s, first, last, x, 1, sum, ld, conjugate, equal, 0, 0, 1);                  \
         else                                                                                      \
-            NAME(run)(s, first, last, x, 1, sum, ld, equal, 0, 0, 0);                             \
+            NAME(run)(s, first, last, x, 1, sum, ld, conjugate, equal, 0, 0, 0);                  \
     }
 LOOP(own_values, 0)
 LOOP(equal_values, 1)
 
 #undef LOOP
+#undef COMPLEX
+#undef REAL
+#undef SWAP
+#undef SIGNS
+#undef RE
+#undef IM
+#undef MINUS_ZERO
 #undef VALUE
 #undef NAME
 #undef TARGET
