@@ -14,6 +14,10 @@
 #include "formats/serial.h"
 #include "planned.h"
 
+#ifndef CMPLX /* by clang with glibc's header */
+#define CMPLX(re, im) __builtin_complex((double)(re), (double)(im))
+#endif
+
 static int size;
 static spmm_device device;
 
