@@ -38,6 +38,11 @@
 #define FMA(a, x, c) SP_COMPLEX_FMA(__builtin_fmaf, AS_ASKED(a), x, c)
 #include "kernels/cpu/cpu_slices_loops.h"
 
+#define BOTH(type)                             \
+    {                                          \
+        own_values_##type, equal_values_##type \
+    }
+
 #if defined(__x86_64__)
 #include "kernels/loops/cpu_loops_x86.h"
 
@@ -128,11 +133,7 @@ AVX2 SP_INLINE static __m128i bytes_4(const uint8_t *p)
 #define BYTES_8(p) _mm_loadl_epi64((const __m128i *)(const void *)(p))
 
 #define TARGET AVX2
-#define VALUE double
-#define NAME(name) name##_f64_avx2
-#define LANES 4
-#define VECTOR __m256d
-#define INTRINSIC(op) _mm256_##op##_pd
+#define SHAPE F64_32
 #define GATHER(x, col, ldx) gather_4_f64(x, col, ldx)
 #define GATHER_NEAR(x, col, ldx) near_4_f64(x, col, ldx)
 #define LENGTHS __m256i
@@ -142,11 +143,7 @@ AVX2 SP_INLINE static __m128i bytes_4(const uint8_t *p)
 #include "kernels/cpu/cpu_slices_loops.h"
 
 #define TARGET AVX2
-#define VALUE float
-#define NAME(name) name##_f32_avx2
-#define LANES 8
-#define VECTOR __m256
-#define INTRINSIC(op) _mm256_##op##_ps
+#define SHAPE F32_32
 #define GATHER(x, col, ldx) gather_8_f32(x, col, ldx)
 #define GATHER_NEAR(x, col, ldx) near_8_f32(x, col, ldx)
 #define LENGTHS __m256i
@@ -156,11 +153,7 @@ AVX2 SP_INLINE static __m128i bytes_4(const uint8_t *p)
 #include "kernels/cpu/cpu_slices_loops.h"
 
 #define TARGET AVX512
-#define VALUE double
-#define NAME(name) name##_f64_avx512
-#define LANES 8
-#define VECTOR __m512d
-#define INTRINSIC(op) _mm512_##op##_pd
+#define SHAPE F64_64
 #define GATHER(x, col, ldx) gather_8_f64(x, col, ldx)
 #define GATHER_NEAR(x, col, ldx) near_8_f64(x, col, ldx)
 #define LENGTHS __m512i
@@ -168,20 +161,20 @@ AVX2 SP_INLINE static __m128i bytes_4(const uint8_t *p)
 #define WHERE_LONGER(n, e, v, c) _mm512_mask_mov_pd(c, _mm512_cmpgt_epi64_mask(n, _mm512_set1_epi64(e)), v)
 #include "kernels/cpu/cpu_slices_loops.h"
 
-AVX2 SP_INLINE static __m256d spread_c128_avx2(const sp_c128 a)
+AVX2 SP_INLINE static __m256d spread_c128_32(const sp_c128 a)
 {
     return _mm256_setr_pd(__real__ a, __imag__ a, __real__ a, __imag__ a);
 }
 
-AVX2 SP_INLINE static __m256 spread_c64_avx2(const sp_c64 a)
+AVX2 SP_INLINE static __m256 spread_c64_32(const sp_c64 a)
 {
     return _mm256_setr_ps(__real__ a, __imag__ a, __real__ a, __imag__ a, __real__ a, __imag__ a, __real__ a,
                           __imag__ a);
 }
 
-AVX512 SP_INLINE static __m512d spread_c128_avx512(const sp_c128 a)
+AVX512 SP_INLINE static __m512d spread_c128_64(const sp_c128 a)
 {
-    return _mm512_broadcast_f64x4(spread_c128_avx2(a));
+    return _mm512_broadcast_f64x4(spread_c128_32(a));
 }
 
 /** Returns the complex number at p in the lower half of a vector. */
@@ -210,17 +203,9 @@ AVX2 SP_INLINE static __m128i twice_2(const uint8_t *p)
 AVX2 SP_INLINE static __m128i twice_4(const uint8_t *p) { return _mm_unpacklo_epi8(bytes_4(p), bytes_4(p)); }
 
 #define TARGET AVX2
-#define COMPLEX
-#define VALUE sp_c128
-#define REAL double
-#define NAME(name) name##_c128_avx2
-#define LANES 2
-#define VECTOR __m256d
-#define INTRINSIC(op) _mm256_##op##_pd
-#define SWAP(v) _mm256_permute_pd(v, 5)
+#define SHAPE C128_32
 #define RE(v) _mm256_movedup_pd(v)
 #define IM(v) _mm256_permute_pd(v, 15)
-#define SIGNS signs64
 #define GATHER(x, col, ldx) _mm256_set_m128d(AT_C128((col)[1]), AT_C128((col)[0]))
 #define GATHER_NEAR(x, col, ldx) GATHER(x, col, ldx)
 #define LENGTHS __m256i
@@ -230,17 +215,9 @@ AVX2 SP_INLINE static __m128i twice_4(const uint8_t *p) { return _mm_unpacklo_ep
 #include "kernels/cpu/cpu_slices_loops.h"
 
 #define TARGET AVX2
-#define COMPLEX
-#define VALUE sp_c64
-#define REAL float
-#define NAME(name) name##_c64_avx2
-#define LANES 4
-#define VECTOR __m256
-#define INTRINSIC(op) _mm256_##op##_ps
-#define SWAP(v) _mm256_permute_ps(v, 0xb1)
+#define SHAPE C64_32
 #define RE(v) _mm256_moveldup_ps(v)
 #define IM(v) _mm256_movehdup_ps(v)
-#define SIGNS signs32
 #define GATHER(x, col, ldx) FOUR_C64((col)[0], (col)[1], (col)[2], (col)[3])
 #define GATHER_NEAR(x, col, ldx) GATHER(x, col, ldx)
 #define LENGTHS __m256i
@@ -250,17 +227,9 @@ AVX2 SP_INLINE static __m128i twice_4(const uint8_t *p) { return _mm_unpacklo_ep
 #include "kernels/cpu/cpu_slices_loops.h"
 
 #define TARGET AVX512
-#define COMPLEX
-#define VALUE sp_c128
-#define REAL double
-#define NAME(name) name##_c128_avx512
-#define LANES 4
-#define VECTOR __m512d
-#define INTRINSIC(op) _mm512_##op##_pd
-#define SWAP(v) _mm512_permute_pd(v, 0x55)
+#define SHAPE C128_64
 #define RE(v) _mm512_movedup_pd(v)
 #define IM(v) _mm512_permute_pd(v, 0xff)
-#define SIGNS signs64
 #define GATHER(x, col, ldx) FOUR_C128((col)[0], (col)[1], (col)[2], (col)[3])
 #define GATHER_NEAR(x, col, ldx) GATHER(x, col, ldx)
 #define LENGTHS __m512i
@@ -268,25 +237,18 @@ AVX2 SP_INLINE static __m128i twice_4(const uint8_t *p) { return _mm_unpacklo_ep
 #define WHERE_LONGER(n, e, v, c) _mm512_mask_mov_pd(c, _mm512_cmpgt_epi64_mask(n, _mm512_set1_epi64(e)), v)
 #include "kernels/cpu/cpu_slices_loops.h"
 
-#define BOTH(type)                             \
-    {                                          \
-        own_values_##type, equal_values_##type \
-    }
 sp_slice_loop sp_slices_loop(sp_isa isa, spmm_precision precision, int equal)
 {
     static const sp_slice_loop loops[3][SP_TYPES][2] = {
         {BOTH(f64), BOTH(f32), BOTH(c128), BOTH(c64)},
-        {BOTH(f64_avx2), BOTH(f32_avx2), BOTH(c128_avx2), BOTH(c64_avx2)},
-        {BOTH(f64_avx512), BOTH(f32_avx2), BOTH(c128_avx512), BOTH(c64_avx2)}};
+        {BOTH(f64_32), BOTH(f32_32), BOTH(c128_32), BOTH(c64_32)},
+        {BOTH(f64_64), BOTH(f32_32), BOTH(c128_64), BOTH(c64_32)}};
     return loops[isa][precision][equal];
 }
 #else
 sp_slice_loop sp_slices_loop(sp_isa isa, spmm_precision precision, int equal)
 {
-    static const sp_slice_loop loops[SP_TYPES][2] = {{own_values_f64, equal_values_f64},
-                                                     {own_values_f32, equal_values_f32},
-                                                     {own_values_c128, equal_values_c128},
-                                                     {own_values_c64, equal_values_c64}};
+    static const sp_slice_loop loops[SP_TYPES][2] = {BOTH(f64), BOTH(f32), BOTH(c128), BOTH(c64)};
     (void)isa;
     return loops[precision][equal];
 }

@@ -8,12 +8,15 @@
  *   GATHER_NEAR(x, col, ldx)   the same for uint16_t col[]
  *   LENGTHS, LENGTHS_OF(p)     type of a vector of lengths; the vector for the lengths at p
  *   WHERE_LONGER(n, e, v, c)   lane by lane: v if the length in n is greater than e, else c
- * and, for complex values, whose parts are the elements of vectors, while LANES counts values,
- *   COMPLEX, REAL              defined; type of the parts
- *   SWAP(v), SIGNS             exchanges the parts of each value; an array of -1, 1, -1 and so on
- *   RE(v), IM(v)               a vector with the real, or the imaginary, part of each value in both places
+ *   RE(v), IM(v)               for complex values: a vector with the real, or the imaginary, part of each
+ *                              value in both places
+ *   SHAPE                      in place of macros that cpu_loops_shapes.h defines for it
  * and undefines all of them at its end. If INTRINSIC is not defined, a vector is one VALUE. Then only the
- * macros of the first line, FMA(a, x, c) and COMPLEX must be defined. */
+ * macros of the first line, FMA(a, x, c) and, for complex values, COMPLEX and REAL must be defined. */
+
+#ifdef SHAPE
+#include "kernels/loops/cpu_loops_shapes.h"
+#endif
 
 #ifdef INTRINSIC
 #define ZERO INTRINSIC(setzero)()
@@ -158,6 +161,9 @@ LOOP(equal_values, 1)
 #undef RE
 #undef IM
 #undef MINUS_ZERO
+#undef SHAPE
+#undef MASK
+#undef MASK_OF
 #undef VALUE
 #undef NAME
 #undef TARGET
