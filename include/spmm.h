@@ -417,8 +417,8 @@ typedef enum spmm_operation {
 } spmm_operation;
 
 /** Computes Y := alpha op(A) X + beta Y with complex factors, as spmm_apply() does with A, and
- *  spmm_apply_transposed() with A^T and A^H. (Those functions, too, multiply complex matrices and
- *  multivectors, by real factors.) Collective as they are; op is the same on every rank.
+ *  spmm_apply_transposed() with A^T and A^H. For real factors, spmm_apply() and spmm_apply_transposed() are
+ *  enough: they accept complex matrices. Collective as they are; op is the same on every rank.
  *  \param [in,out] plan  reusable
  *  \param [in]     alpha, beta  as for spmm_apply(); real if the matrix is
  *  \param [in]     x, y  as for spmm_apply() or spmm_apply_transposed(), of the type of the matrix

@@ -327,8 +327,8 @@ spmm_status spmm_multivector_times_complex(spmm_complex alpha, const spmm_multiv
                                            const spmm_complex *r, int64_t ldr, spmm_complex beta,
                                            spmm_multivector *y);
 
-/** As spmm_multivector_axpby(), with complex factors, for complex multivectors. (spmm_multivector_axpby()
- *  takes them, too, with real factors.)
+/** As spmm_multivector_axpby(), with complex factors, for complex multivectors. For real factors,
+ *  spmm_multivector_axpby() is enough: it accepts complex multivectors.
  *  \return as spmm_multivector_axpby(); SPMM_ERR_USAGE also if x is real */
 spmm_status spmm_multivector_axpby_complex(spmm_complex alpha, const spmm_multivector *x, spmm_complex beta,
                                            spmm_multivector *y);

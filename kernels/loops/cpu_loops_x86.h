@@ -37,8 +37,8 @@ static const int32_t window32[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0,
 #define WINDOW_256(window, lanes, n) _mm256_loadu_si256((const __m256i *)(const void *)(window + lanes - (n)))
 #define BITS(n) ((1u << (n)) - 1)
 
-/* Factors that negate the lanes of real parts of a vector or, from the second element on, those of imaginary
- * parts. */
+/* Signs for the lanes of a vector of complex values. Read from the first element, they negate the real parts;
+ * from the second element, the imaginary parts. */
 __attribute__((unused)) static const double signs64[9] = {-1, 1, -1, 1, -1, 1, -1, 1, -1};
 __attribute__((unused)) static const float signs32[17] = {-1, 1,  -1, 1,  -1, 1,  -1, 1, -1,
                                                           1,  -1, 1,  -1, 1,  -1, 1,  -1};
