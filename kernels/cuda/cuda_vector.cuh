@@ -226,15 +226,13 @@ __device__ inline void multiply_add(float4 &sum, float a, const float4 &x)
 }
 
 /* the order of summation.h */
-__device__ inline void multiply_add(c128 &sum, const c128 &a, const c128 &x)
+template <typename T>
+__device__ inline std::enable_if_t<is_complex<T>> multiply_add(T &sum, const T &a, const T &x)
 {
-    sum.re = fma(-a.im, x.im, fma(a.re, x.re, sum.re));
-    sum.im = fma(a.im, x.re, fma(a.re, x.im, sum.im));
-}
-__device__ inline void multiply_add(c64 &sum, const c64 &a, const c64 &x)
-{
-    sum.re = fmaf(-a.im, x.im, fmaf(a.re, x.re, sum.re));
-    sum.im = fmaf(a.im, x.re, fmaf(a.re, x.im, sum.im));
+    multiply_add(sum.re, a.re, x.re);
+    multiply_add(sum.re, -a.im, x.im);
+    multiply_add(sum.im, a.re, x.im);
+    multiply_add(sum.im, a.im, x.re);
 }
 __device__ inline void multiply_add(c64x2 &sum, const c64 &a, const c64x2 &x)
 {
@@ -242,12 +240,7 @@ __device__ inline void multiply_add(c64x2 &sum, const c64 &a, const c64x2 &x)
     multiply_add(sum.y, a, x.y);
 }
 
-__device__ inline void add(c128 &sum, const c128 &x)
-{
-    sum.re += x.re;
-    sum.im += x.im;
-}
-__device__ inline void add(c64 &sum, const c64 &x)
+template <typename T> __device__ inline std::enable_if_t<is_complex<T>> add(T &sum, const T &x)
 {
     sum.re += x.re;
     sum.im += x.im;
