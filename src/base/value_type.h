@@ -170,6 +170,12 @@ static inline int sp_is_finite(sp_c128 v)
     return __builtin_isfinite(__real__ v) && __builtin_isfinite(__imag__ v);
 }
 
+/** Returns the first part of a value that is not finite; the imaginary part if both are. Local. */
+static inline double sp_part_not_finite(sp_c128 v)
+{
+    return __builtin_isfinite(__real__ v) ? __imag__ v : __real__ v;
+}
+
 /** Adds the product of two complex values to a third one by four fused multiply-adds: FMA, of their real
  *  type. This order of the four is a part of the canonical order (formats/summation.h). */
 #define SP_COMPLEX_FMA(FMA, a, x, sum)                                                              \

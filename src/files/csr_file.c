@@ -288,8 +288,7 @@ spmm_status sp_csr_file_check_finite(const sp_csr_file *f, const sp_csr_file_ran
     }
     if (wrong == INT64_MAX) return SPMM_OK;
     while (a->irp[row + 1] <= wrong) row++;
-    const sp_c128 both = sp_value_at(a->as, a->precision, wrong);
-    const double value = isfinite(__real__ both) ? __imag__ both : __real__ both;
+    const double value = sp_part_not_finite(sp_value_at(a->as, a->precision, wrong));
     const int64_t in_row = r->row_begin + row + 1, in_column = r->col_begin + a->ja[wrong] + 1;
     return sp_fail(
         SPMM_ERR_SYNTAX,

@@ -200,7 +200,7 @@ static spmm_status take_rows(const char *path, const void *from, int64_t row, in
 {
     for (int64_t e = 0; e < n * x->k; e++) {
         const sp_c128 both = sp_value_at(from, x->precision, e);
-        const double value = isfinite(__real__ both) ? __imag__ both : __real__ both;
+        const double value = sp_part_not_finite(both);
         const int64_t i = row + e / x->k, j = e % x->k;
         if (!allow_nonfinite && !sp_is_finite(both))
             return sp_fail(
