@@ -58,14 +58,22 @@ static int find_distances(const sp_stencil_sample *row, int32_t unknowns, stenci
     return 1;
 }
 
-/** Returns the multiple of `unit` in [low, high], low > 0, that divides `all` and is nearest to the middle of
- *  [low, high]; 0 if there is none. */
-static int64_t find_stride(int64_t low, int64_t high, int64_t unit, int64_t all)
+/** Determines the stride of a direction from the distances of the next line or plane, which are [n]: their
+ *  middle if they are symmetric about it; else, of the multiples of `unit` among and between them, one that
+ *  divides `all`, if possible, and then the nearest to the middle. Returns 0 if there is no multiple. */
+static int64_t find_stride(const int32_t *distance, int n, int64_t unit, int64_t all)
 {
+    const int64_t low = distance[0], high = distance[n - 1];
+    int symmetric = (low + high) % (2 * unit) == 0;
     int64_t best = 0;
-    for (int64_t stride = (low + unit - 1) / unit * unit; stride <= high; stride += unit)
-        if (all % stride == 0 && (best == 0 || llabs(2 * stride - low - high) < llabs(2 * best - low - high)))
-            best = stride;
+    for (int i = 0; i < n; i++)
+        symmetric = symmetric && (int64_t)distance[i] + distance[n - 1 - i] == low + high;
+    if (symmetric) return (low + high) / 2;
+    for (int64_t stride = (low + unit - 1) / unit * unit; stride <= high; stride += unit) {
+        const int divides = all % stride == 0, best_divides = best > 0 && all % best == 0;
+        const int nearer = llabs(2 * stride - low - high) < llabs(2 * best - low - high);
+        if (best == 0 || (divides == best_divides ? nearer : divides)) best = stride;
+    }
     return best;
 }
 
@@ -90,7 +98,7 @@ static int find_directions(stencil *s, int64_t points, sp_stencil_grid *g)
         if (i == s->count && direction == 2) break; /* a two-dimensional grid */
         if (i == s->count) return 0;
         const int n = direction == 0 ? 1 : count_until(s, i, d[i] + 2 * width);
-        const int64_t next = direction == 0 ? 1 : find_stride(d[i], d[i + n - 1], stride, points);
+        const int64_t next = direction == 0 ? 1 : find_stride(d + i, n, stride, points);
         if (next == 0 || d[i] <= width || d[i] < next - width || d[i + n - 1] > next + width) return 0;
         if (direction > 0) g->points[direction - 1] = (int32_t)(next / stride);
         stride = next;
@@ -101,7 +109,8 @@ static int find_directions(stencil *s, int64_t points, sp_stencil_grid *g)
             i += more;
         }
         width += s->reach[direction] * stride;
-        g->points[direction] = (int32_t)(points / stride);
+        g->points[direction] = (int32_t)((points - 1) / stride + 1);
+        g->last = (int32_t)(points - (g->points[direction] - 1) * stride);
     }
     return i == s->count;
 }
@@ -219,9 +228,8 @@ int sp_stencil_grid_find(const sp_stencil_sample *sample, int samples, int64_t r
 {
     stencil s;
     const sp_stencil_sample *const row = samples > 0 ? find_majority(sample, samples, &grid->unknowns) : NULL;
-    if (!row || row->length == 0 || grid->unknowns > SP_STENCIL_UNKNOWNS || rows % grid->unknowns != 0 ||
-        rows > INT32_MAX || !find_distances(row, grid->unknowns, &s) ||
-        !find_directions(&s, rows / grid->unknowns, grid))
+    if (!row || row->length == 0 || grid->unknowns > SP_STENCIL_UNKNOWNS || rows > INT32_MAX ||
+        !find_distances(row, grid->unknowns, &s) || !find_directions(&s, rows / grid->unknowns, grid))
         return 0;
     choose_columns(&s, blocks, grid);
     return 1;

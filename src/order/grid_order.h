@@ -13,7 +13,11 @@
  *  cells, about 4 x 4. Each column is processed layer by layer. The number of columns is a multiple of the
  *  number of thread blocks, and all blocks advance at the same pace, so that rows of X that neighboring
  *  columns share are in the cache. To get columns of equal size, a path through the cross-section, back
- *  and forth in strips, is cut into equal parts. A is not permuted, and neither are X and Y. */
+ *  and forth in strips, is cut into equal parts. A is not permuted, and neither are X and Y.
+ *
+ *  A rank's block, and the interior of one, may begin and end anywhere in the grid. Its first row is taken as
+ *  the corner of the grid, so that lines and planes are cyclically shifted, which costs little at the seams.
+ *  Its last plane is usually not whole. */
 #ifndef SP_GRID_ORDER_H
 #define SP_GRID_ORDER_H
 
@@ -39,6 +43,8 @@ typedef struct sp_stencil_sample {
 typedef struct sp_stencil_grid {
     int32_t unknowns;  /**< unknowns per point; their rows are consecutive */
     int32_t points[3]; /**< points in each direction; 1 in z for a two-dimensional grid */
+    int32_t last;      /**< points of the last plane, or of the last line of a two-dimensional grid. Further
+                            rows, if there are fewer of them than unknowns, remain the last ones */
     int32_t strips;    /**< number of strips into which y is divided; 1 for a two-dimensional grid */
     int32_t columns;   /**< number of columns into which the path through the strips is divided */
     int32_t parts;     /**< number of parts into which each column is divided along its height, z, or y for a
@@ -129,23 +135,54 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_path(const sp_stencil_box *b, in
 
 SP_HOST_DEVICE static inline int64_t sp_stencil_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/** Returns the number of points in the first `count` cells of the path. The last cells of each direction may
- *  have fewer points than the others. */
+/** Returns the number of points in a rectangle of a plane that consists of its first `whole` points. */
+SP_HOST_DEVICE static inline int64_t sp_stencil_points_in(const sp_stencil_box *b, int64_t whole,
+                                                          int64_t left, int64_t right, int64_t front,
+                                                          int64_t back)
+{
+    const int64_t lines = whole / b->width, in_lines = sp_stencil_least(back, lines) - front,
+                  in_rest = sp_stencil_least(right, whole % b->width) - left;
+    return (in_lines > 0 ? in_lines * (right - left) : 0) +
+           (front <= lines && lines < back && in_rest > 0 ? in_rest : 0);
+}
+
+/** Returns the number of points in the first `count` cells of the path, in a plane that consists of its first
+ *  `whole` points. The last cells of each direction may have fewer points than the others. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_path_points(const sp_stencil_box *b, int64_t strips,
-                                                            int64_t count)
+                                                            int64_t count, int64_t whole)
 {
     enum { C = SP_STENCIL_CELL };
-    if (count == b->cells[0] * b->cells[1]) return b->width * b->depth;
+    if (count == b->cells[0] * b->cells[1]) return whole;
     const int64_t strip = sp_stencil_part_of(b->cells[1], strips, count / b->cells[0]),
                   first = sp_stencil_begin(b->cells[1], strips, strip),
                   across = sp_stencil_begin(b->cells[1], strips, strip + 1) - first,
                   along = (count - first * b->cells[0]) / across,
                   rest = (count - first * b->cells[0]) % across,
-                  x = strip % 2 ? b->cells[0] - 1 - along : along,
-                  before = strip % 2 ? b->width - sp_stencil_least((x + 1) * C, b->width) : x * C,
-                  deep = sp_stencil_least((first + across) * C, b->depth) - first * C;
-    return first * C * b->width + before * deep +
-           sp_stencil_least(C, b->width - x * C) * sp_stencil_least(rest * C, deep);
+                  x = strip % 2 ? b->cells[0] - 1 - along : along, left = x * C,
+                  right = sp_stencil_least((x + 1) * C, b->width), front = first * C,
+                  back = sp_stencil_least((first + across) * C, b->depth);
+    return sp_stencil_points_in(b, whole, 0, b->width, 0, front) +
+           sp_stencil_points_in(b, whole, strip % 2 ? right : 0, strip % 2 ? b->width : left, front, back) +
+           sp_stencil_points_in(b, whole, left, right, front, sp_stencil_least(front + rest * C, back));
+}
+
+/** Returns the number of points in the first `count` cells of the path, in planes [0, planes) of the grid. */
+SP_HOST_DEVICE static inline int64_t sp_stencil_points_below(const sp_stencil_grid *g,
+                                                             const sp_stencil_box *b, int64_t count,
+                                                             int64_t planes)
+{
+    const int64_t plane = sp_stencil_path_points(b, g->strips, count, b->width * b->depth);
+    if (planes < b->height) return plane * planes;
+    return plane * (planes - 1) + sp_stencil_path_points(b, g->strips, count, g->last);
+}
+
+/** Returns the number of points in the cells of the path from `begin` to `end`, in planes [low, high). */
+SP_HOST_DEVICE static inline int64_t sp_stencil_points_between(const sp_stencil_grid *g,
+                                                               const sp_stencil_box *b, int64_t begin,
+                                                               int64_t end, int64_t low, int64_t high)
+{
+    return sp_stencil_points_below(g, b, end, high) - sp_stencil_points_below(g, b, begin, high) -
+           sp_stencil_points_below(g, b, end, low) + sp_stencil_points_below(g, b, begin, low);
 }
 
 /** Returns the position of a row in the order. */
@@ -155,20 +192,20 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_grid_position(const sp_stencil_g
     const sp_stencil_box b = sp_stencil_box_of(g);
     const int64_t point = row / g->unknowns, x = point % b.width, y = point / b.width % b.depth,
                   z = point / b.width / b.depth;
+    if (point >= b.width * b.depth * (b.height - 1) + g->last) return row;
     const int64_t cells = b.cells[0] * b.cells[1], on_path = sp_stencil_path(&b, g->strips, x / C, y / C),
-                  column = sp_stencil_part_of(cells, g->columns, on_path);
-    /* numbers of points of the cross-section before the column, before the next column, and before the
-     * cell */
-    const int64_t begin = sp_stencil_path_points(&b, g->strips, sp_stencil_begin(cells, g->columns, column)),
-                  end = sp_stencil_path_points(&b, g->strips,
-                                               sp_stencil_begin(cells, g->columns, column + 1)),
-                  here = sp_stencil_path_points(&b, g->strips, on_path);
+                  column = sp_stencil_part_of(cells, g->columns, on_path),
+                  begin = sp_stencil_begin(cells, g->columns, column),
+                  end = sp_stencil_begin(cells, g->columns, column + 1);
     const int64_t first_x = x / C * C, first_y = y / C * C, first_z = z / C * C,
                   cell_width = sp_stencil_least(C, b.width - first_x),
                   cell_depth = sp_stencil_least(C, b.depth - first_y),
-                  cell_height = sp_stencil_least(C, b.height - first_z);
-    /* points before this one: in earlier columns, layers, cells, lines of the cell, and in its line */
-    const int64_t before = begin * b.height + (end - begin) * first_z + (here - begin) * cell_height +
+                  next_z = sp_stencil_least(first_z + C, b.height);
+    /* points before this one: in earlier columns, layers, cells, lines of the cell, and in its line; those of
+     * its cell are there, because in the last plane a point has a greater number than they */
+    const int64_t before = sp_stencil_points_below(g, &b, begin, b.height) +
+                           sp_stencil_points_between(g, &b, begin, end, 0, first_z) +
+                           sp_stencil_points_between(g, &b, begin, on_path, first_z, next_z) +
                            ((z - first_z) * cell_depth + y - first_y) * cell_width + x - first_x;
     return before * g->unknowns + row % g->unknowns;
 }
@@ -186,12 +223,12 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_unit_begin(const sp_stencil_grid
 {
     const sp_stencil_box b = sp_stencil_box_of(g);
     const int64_t cells = b.cells[0] * b.cells[1], column = u / g->parts,
-                  begin = sp_stencil_path_points(&b, g->strips, sp_stencil_begin(cells, g->columns, column)),
-                  end = sp_stencil_path_points(
-                      &b, g->strips,
-                      sp_stencil_least(sp_stencil_begin(cells, g->columns, column + 1), cells)),
+                  begin = sp_stencil_begin(cells, g->columns, column),
+                  end = sp_stencil_least(sp_stencil_begin(cells, g->columns, column + 1), cells),
                   layer = sp_stencil_begin(sp_stencil_cells(b.height), g->parts, u % g->parts);
-    return (begin * b.height + (end - begin) * layer * SP_STENCIL_CELL) * g->unknowns;
+    return (sp_stencil_points_below(g, &b, begin, b.height) +
+            sp_stencil_points_between(g, &b, begin, end, 0, layer * SP_STENCIL_CELL)) *
+           g->unknowns;
 }
 
 /** Orders the rows of a matrix in GPU memory, if it has at least SP_ORDERED_ROWS rows and is the matrix of a
