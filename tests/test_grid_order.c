@@ -206,6 +206,21 @@ static void test_parts(void)
     }
 }
 
+/** Checks that the unknowns of a point are counted, whichever of them the sampled rows are. */
+static void test_unknowns(void)
+{
+    spmm_csr a;
+    int wrong = 0;
+    CHECK_INT(sp_gen_csr("fem3:24", SPMM_F64, 2, &a), SPMM_OK);
+    for (int64_t end = a.rows / 2; end <= a.rows; end += 40) {
+        const spmm_csr part = rows_of(&a, 0, end);
+        sp_stencil_grid grid;
+        wrong += !find(&part, 25, &grid) || grid.unknowns != 3;
+    }
+    CHECK_INT(wrong, 0);
+    spmm_csr_destroy(&a);
+}
+
 /** Checks that blocks of a large grid get nearly equal numbers of rows. */
 static void test_balanced(void)
 {
@@ -275,6 +290,7 @@ int main(void)
     TEST("each row has a position of its own in grids and columns of any shape") test_any_shape();
     TEST("rows of X that a group of rows needs are few") test_shared();
     TEST("parts of a grid are ordered like the grid") test_parts();
+    TEST("unknowns are counted, whichever rows are sampled") test_unknowns();
     TEST("blocks have equally much to do") test_balanced();
     TEST("distances may be as large as numbers of columns") test_far();
     TEST("graphs and bands are no grids") test_none();

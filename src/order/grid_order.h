@@ -34,8 +34,8 @@ enum {
 /** Data of a sampled row. */
 typedef struct sp_stencil_sample {
     int32_t length; /**< number of entries; 0 if there are more than SP_STENCIL_ENTRIES */
-    int32_t alike;  /**< number of following rows that have the same number of entries and the same first
-                         column index; at most SP_STENCIL_UNKNOWNS */
+    int32_t alike;  /**< number of rows next to it that have the same number of entries and the same first
+                         column index; at most SP_STENCIL_UNKNOWNS + 1 */
     int32_t col[SP_STENCIL_ENTRIES]; /**< column indices of the entries */
 } sp_stencil_sample;
 
@@ -60,12 +60,12 @@ typedef struct sp_stencil_grid {
 int sp_stencil_grid_find(const sp_stencil_sample *sample, int samples, int64_t rows, int blocks,
                          sp_stencil_grid *grid);
 
-/** Returns the row to take as sample i of `samples`: near the middle of part i of the block. The unknown
- *  within the point varies with i. */
+/** Returns the row to take as sample i of `samples`: in part i of the block, at a place that varies with i by
+ *  multiples of the golden ratio. Rows at equal distances could all be near the ends of lines. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_sampled_row(int64_t rows, int i, int samples)
 {
-    const int64_t row = rows * i / samples + rows / (2 * samples) + i % SP_STENCIL_UNKNOWNS;
-    return row < rows ? row : rows - 1;
+    enum { ONE = 1 << 16, GOLDEN = 40503 };
+    return rows * i / samples + rows / samples * (i * GOLDEN % ONE) / ONE;
 }
 
 /** Reads a row of a CSR matrix whose columns ascend in each row. On a GPU `lanes` threads read it together,
@@ -79,10 +79,12 @@ SP_HOST_DEVICE static inline void sp_stencil_ask(const int64_t *row_start, const
     if (lane > 0) return;
     sample->length = taken;
     sample->alike = 0;
-    for (int64_t r = row + 1; taken > 0 && r < rows && r <= row + SP_STENCIL_UNKNOWNS; r++) {
-        if (row_start[r + 1] - row_start[r] != length || col[row_start[r]] != col[begin]) break;
-        sample->alike++;
-    }
+    /* both ways, because the sampled rows may all be the same unknown of their points */
+    for (int way = -1; way <= 1 && taken > 0; way += 2)
+        for (int64_t r = row + way; r >= 0 && r < rows && sample->alike <= SP_STENCIL_UNKNOWNS; r += way) {
+            if (row_start[r + 1] - row_start[r] != length || col[row_start[r]] != col[begin]) break;
+            sample->alike++;
+        }
 }
 
 /** Returns the number of cells for a number of points. */
