@@ -35,7 +35,7 @@ typedef struct settings {
     int threads, repeat, sweeps, mb;
     const char *csv, *commit, *only, *own, *dir, *json; /**< NULL: not given, except commit: $COMMIT or "" */
     double seconds;                                     /**< no case starts after this time; 0: no limit */
-    int device, no_peers, transposed, cliffs, scaling, verbose, help;
+    int device, no_peers, transposed, cliffs, scaling, pair, verbose, help;
 } settings;
 
 /** Reads the command line. Options that are not given have the values of *defaults, except that there are
@@ -77,6 +77,7 @@ typedef struct reference {
     int64_t k, count, *row; /**< [count] the rows, increasing */
     spmm_complex *sum;      /**< [count * k]: sums of a*x */
     double *size;           /**< [count * k]: sums of |a*x| */
+    double more;            /**< additions in an element besides those of the row's entries, for the bound */
 } reference;
 
 /** Creates the reference for all rows or, if there are more than `most`, for groups of consecutive rows at

@@ -107,7 +107,7 @@ void reference_destroy(reference *r)
 static void compare_row(const reference *r, int64_t i, const dense_view *y, int64_t first, difference *d)
 {
     const sp_value_type type = sp_type_of(r->a->precision);
-    const double u = type.unit, n = type.parts * (double)length(r->a, r->row[i]) + 2,
+    const double u = type.unit, n = type.parts * ((double)length(r->a, r->row[i]) + r->more) + 2,
                  least = type.real == SPMM_F64 ? DBL_MIN : (double)FLT_MIN;
     for (int64_t j = 0; j < r->k; j++) {
         const sp_c128 is = dense_at(y, r->row[i] - first, j), should = r->sum[i * r->k + j];

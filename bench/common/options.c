@@ -113,6 +113,7 @@ static const struct {
     {OF_GPU, {0, "transposed", NULL, "also cuSPARSE's transposed operation on A^T", FLAG(transposed, 1)}},
     {OF_GPU, {0, "cliffs", NULL, "for each K also K + 1 and the next multiple of 8", FLAG(cliffs, 1)}},
     {OF_MULTIGPU, {0, "scaling", NULL, "one contender of ours, for bench/scaling.py", FLAG(scaling, 1)}},
+    {OF_MULTIGPU, {0, "pair", NULL, "time A X, then A^T times the result", FLAG(pair, 1)}},
     {OF_MULTIGPU, {'v', "verbose", NULL, "also run each available transport", FLAG(verbose, 1)}},
     {OF_PRODUCTS, {0, "csv", "FILE", "append a row per contender and case", TEXT(csv)}},
     {OF_GPU | OF_MULTIGPU, {0, "seconds", "BUDGET", "start no case after BUDGET", CALL(set_seconds)}},
