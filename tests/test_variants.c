@@ -1,6 +1,6 @@
 /* MPI: 1 2 3 4. The exchanges among which a plan chooses: which exist, that all ranks choose the same one,
  * and that the product is right with each. */
-#include "plan/plan.h"
+#include "plan/plan_struct.h"
 
 #include <math.h>
 
@@ -146,10 +146,68 @@ static void test_fault(void)
     }
 }
 
+/** Returns the number of ranks that is estimated to be faster. \param [in] m  in any unit of time */
+static int fewer(sp_parts_seconds m, int ranks, int most, double seconds)
+{
+    double found = 0;
+    const int q = sp_fewer_ranks(&m, ranks, most, &found);
+    CHECK(fabs(found - seconds) <= 1e-3);
+    return q;
+}
+
+static void test_fewer(void)
+{
+    TEST("fewer ranks are faster if the exchange takes longer than what they share") {
+        /* longrows:2000000,5,4,1000000 with K = 64 on 4 H200, ms; it took 1.950 on two */
+        CHECK_INT(fewer((sp_parts_seconds){4 * 0.844, 0.844, 2.131, 2.325}, 4, 4, 2.0147), 2);
+        CHECK_INT(fewer((sp_parts_seconds){4 * 0.844, 0.844, 2.131, 2.325}, 4, 1, 0), 0);
+        CHECK_INT(fewer((sp_parts_seconds){4, 1, 6, 7}, 4, 4, 4), 1);
+        CHECK_INT(fewer((sp_parts_seconds){13.2, 2.2, 7.5, 7.5}, 6, 6, 6), 3); /* all is hidden */
+    }
+    TEST("fewer ranks are not faster if the kernels take most of the time, or nothing is known") {
+        CHECK_INT(fewer((sp_parts_seconds){4, 1, 0.5, 1.5}, 4, 4, 0), 0);
+        CHECK_INT(fewer((sp_parts_seconds){4, 1.2, 0, 1.2}, 4, 4, 0), 0);
+        CHECK_INT(fewer((sp_parts_seconds){NAN, NAN, 1, 2}, 4, 4, 0), 0);
+        CHECK_INT(fewer((sp_parts_seconds){1, 2, 0, 2}, 1, 1, 0), 0);
+    }
+}
+
+/** Returns 1 if a plan's view says that one rank would be faster. Checks the time that it names.
+ *  \param [in] kernel, product  the measured times, in ms */
+static int view_says(const made *m, double kernel, double product)
+{
+    char expected[80], *text = NULL;
+    sp_product *const p = m->plan->forward;
+    p->decisions.row[SP_DECIDES_KERNEL].trial = (sp_trial){.count = 1,
+                                                           .tried = {{"a kernel", 1e-3 * kernel}}};
+    p->times = (sp_product_times){
+        .products = 1, .seconds = 1e-3 * product, .least = 1e-3 * product, .greatest = 1e-3 * product};
+    CHECK_INT(spmm_plan_view_text(m->plan, &text), SPMM_OK);
+    snprintf(expected, sizeof expected, "fewer ranks 1 would take about %.4g ms or less\n", size * kernel);
+    const int says = text && strstr(text, "fewer ranks");
+    if (says) CHECK_TEXT(text, expected);
+    free(text);
+    return says;
+}
+
+static void test_view(void)
+{
+    TEST("a view says whether one rank would be faster") {
+        made m;
+        make("uniform:300,5", &(spmm_plan_options){.threads = 1}, &m);
+        CHECK_INT(view_says(&m, 1, 10), size > 1 && test_.rank == 0);
+        CHECK_INT(view_says(&m, 1, 1.5), 0);
+        CHECK_INT(view_says(&m, NAN, 10), 0);
+        destroy(&m);
+    }
+}
+
 int main(int argc, char **argv)
 {
     made m;
     test_mpi_begin(&argc, &argv, &size);
+    test_fewer();
+    test_view();
     TEST("a skewed graph: the joint exchange is a variant if its order of summation is allowed, else not") {
         make("rmat:9,8", &(spmm_plan_options){.any_order = 1, .threads = 1}, &m);
         CHECK_INT(has(&m, "joint:1:overlap"), size > 1);

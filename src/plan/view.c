@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "base/enum_words.h"
@@ -98,6 +99,30 @@ static void print_moves(const sp_product *p, const summary *s, FILE *f)
                 s->sum.rows > 0 ? 100 * s->sum.interior / s->sum.rows : 0);
 }
 
+/** Prints whether fewer ranks would be faster, by the set-up's times of the kernel and of a product that
+ *  waits for the exchange, and by the products so far. Not with the joint exchange, whose other kernels were
+ *  not timed, nor after products with another K. */
+static void print_fewer_ranks(const sp_product *p, const summary *s, FILE *f)
+{
+    const sp_trial *const kernels = &p->decisions.row[SP_DECIDES_KERNEL].trial,
+                          *const variants = &p->decisions.row[SP_DECIDES_VARIANT].trial;
+    const int timed = kernels->count > 0 && kernels->chosen >= 0 && s->most.products > 0;
+    if (!timed || p->given->joint || p->k != p->widths.most || p->widths.second) return;
+    const double kernel = kernels->tried[kernels->chosen].seconds * p->column_blocks.count,
+                 product = s->most.least;
+    const int size = p->grid->size, moves = sp_ghosted_block_moved(p->given) > 0;
+    double waits = product, seconds;
+    for (int i = 0; i < variants->count; i++)
+        if (strstr(variants->tried[i].name, ":1:wait") && isfinite(variants->tried[i].seconds))
+            waits = variants->tried[i].seconds;
+    const sp_parts_seconds measured = {.kernels = kernel * size,
+                                       .local = moves ? kernel : product,
+                                       .exchange = moves ? fmax(0, waits - kernel) : 0,
+                                       .product = product};
+    const int fewer = sp_fewer_ranks(&measured, size, p->grid->dims[1] > 1 ? 1 : size, &seconds);
+    if (fewer > 0) fprintf(f, "fewer ranks %d would take about %.4g ms or less\n", fewer, 1e3 * seconds);
+}
+
 static void print(const sp_product *p, const summary *s, FILE *f)
 {
     const sp_grid *const grid = p->grid;
@@ -132,6 +157,7 @@ static void print(const sp_product *p, const summary *s, FILE *f)
                 1e3 * s->most.greatest);
     else
         fprintf(f, "products    none yet\n");
+    print_fewer_ranks(p, s, f);
 }
 
 static spmm_status view(const sp_product *p, FILE *f)

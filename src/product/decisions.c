@@ -31,6 +31,29 @@ double sp_decisions_repaid(const sp_decisions *decisions, double seconds)
     return NAN;
 }
 
+static double on_ranks(const sp_parts_seconds *m, int ranks, int q)
+{
+    if (q == 1) return m->kernels;
+    const double shorter = fmin(m->local, m->exchange),
+                 hidden = shorter > 0 ? (m->local + m->exchange - m->product) / shorter : 0;
+    const double local = m->local + m->kernels * (1.0 / q - 1.0 / ranks),
+                 exchange = m->exchange * (1 - 1.0 / q) / (1 - 1.0 / ranks);
+    return local + exchange - fmin(1, fmax(0, hidden)) * fmin(local, exchange);
+}
+
+int sp_fewer_ranks(const sp_parts_seconds *measured, int ranks, int most, double *seconds)
+{
+    double least = measured->product;
+    int found = 0;
+    if (isnan(measured->kernels + measured->local + measured->exchange + least)) return 0;
+    for (int q = 1; q < ranks && q <= most; q++) {
+        if (ranks % q != 0 && (q & (q - 1)) != 0) continue;
+        const double t = on_ranks(measured, ranks, q);
+        if (t < least) least = *seconds = t, found = q;
+    }
+    return found;
+}
+
 void sp_decisions_print(const sp_decisions *decisions, const char *indent, FILE *f)
 {
     for (int i = 0; i < SP_DECISIONS; i++) {

@@ -52,6 +52,22 @@ void sp_decided(sp_decision *d, const char *why, const char *taken, ...)
  *  time; NaN: it was not timed. Local. */
 double sp_decisions_repaid(const sp_decisions *decisions, double seconds);
 
+/** Measured seconds of a product on several ranks, each of the slowest rank except `kernels`. */
+typedef struct sp_parts_seconds {
+    double kernels;                  /**< of the kernels, sum over the ranks */
+    double local, exchange, product; /**< without the exchange; of the exchange alone; of both */
+} sp_parts_seconds;
+
+/** Estimates with which smaller number of ranks, a power of two or a divisor of `ranks`, a product takes the
+ *  least time. One rank is to take the kernels' seconds. On q > 1 ranks, each one computes 1/q of these, what
+ *  else a product does without its exchange takes as long as now, and the exchange takes as long as if every
+ *  rank received all rows of X, in proportion to 1 - 1/q. Of the shorter one of the two, the same share as
+ *  now is hidden behind the other. Local.
+ *  \param [in]  most     maximum of the result
+ *  \param [out] seconds  the estimate; not set for the result 0
+ *  \return the number of ranks; 0: with none it is less than now, or a member is NaN */
+int sp_fewer_ranks(const sp_parts_seconds *measured, int ranks, int most, double *seconds);
+
 /** Prints a line per decision that has been taken: its word, what was taken, the reason. Local.
  *  \param [in] indent  printed before each word */
 void sp_decisions_print(const sp_decisions *decisions, const char *indent, FILE *f);

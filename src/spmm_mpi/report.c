@@ -180,14 +180,25 @@ void sp_report_run(FILE *out, const sp_record *r, int width)
     fprintf(out, "\n");
 }
 
-/** Prints a note if one rank would be faster. */
+/** Prints a note if fewer ranks would be faster. */
 static void fewer_ranks(FILE *out, const sp_record *r)
 {
-    if (r->run.ranks > 1 && r->plan.one_rank > 0 && r->plan.one_rank < r->apply.min)
-        fprintf(
-            out,
-            "one rank   would take about %.4f ms at K = %lld, the %d ranks' kernel times added up: try -np 1\n",
-            1e3 * r->plan.one_rank, (long long)r->run.k, r->run.ranks);
+    const int moves = r->moved.all_rows > 0;
+    /* the time of kernels in two streams contains the wait for the exchange between them */
+    const double most_kernels = moves ? r->run.ranks * r->seconds.no_exchange : INFINITY;
+    const sp_parts_seconds measured = {.kernels = fmin(r->plan.one_rank, most_kernels),
+                                       .local = moves ? r->seconds.no_exchange : r->apply.min,
+                                       .exchange = moves ? r->seconds.exchange : 0,
+                                       .product = r->apply.min};
+    double seconds;
+    /* on fewer process columns other rows move, and other partial sums are added */
+    const int most = r->plan.one_rank <= 0 ? 0
+                     : r->run.grid[1] > 1  ? 1
+                                           : r->run.ranks,
+              fewer = sp_fewer_ranks(&measured, r->run.ranks, most, &seconds);
+    if (fewer > 0)
+        fprintf(out, "fewer      %d rank%s would take about %.4f ms or less at K = %lld: try -np %d\n", fewer,
+                fewer == 1 ? "" : "s", 1e3 * seconds, (long long)r->run.k, fewer);
 }
 
 void sp_report_probe(FILE *out, const sp_record *r)
