@@ -127,7 +127,8 @@ typedef struct spmm_rows {
 typedef enum spmm_layout { SPMM_ROW_MAJOR = 0, SPMM_COLUMN_MAJOR = 1 } spmm_layout;
 
 /** A dense multivector [rows x k]. To describe its own memory, a program may fill in this struct, with
- *  ghost_low and ghost_high 0; then it must not call spmm_multivector_destroy(). */
+ *  ghost_low and ghost_high 0; then it must not call spmm_multivector_destroy(). `data` is aligned as C
+ *  aligns the elements, in GPU memory to the size of an element. */
 typedef struct spmm_multivector {
     int64_t rows, k;
     int64_t ld;                    /**< leading dimension in elements: >= k, or, if column-major, >= rows */

@@ -177,7 +177,9 @@ spmm_status sp_multivector_check_any(const spmm_multivector *v, const char *func
     if (bytes > 0 && !v->data)
         return sp_fail(SPMM_ERR_USAGE, "%s: %s.data is NULL, expected %lld x %lld elements", function, name,
                        (long long)v->rows, (long long)v->ld);
-    if ((uintptr_t)v->data % sp_value_size(v->precision) != 0)
+    /* C aligns a complex element like its parts; a GPU loads both parts at once */
+    const sp_value_type type = sp_type_of(v->precision);
+    if ((uintptr_t)v->data % (uintptr_t)(v->space == SPMM_CUDA ? type.bytes : type.bytes / type.parts) != 0)
         return sp_fail(SPMM_ERR_USAGE, "%s: %s.data is %p, expected an address aligned to its %s elements",
                        function, name, v->data, sp_precision_word(v->precision));
     return bytes > 0 ? check_space(v, function, name) : SPMM_OK;
