@@ -324,6 +324,8 @@ static void test_complex(void)
             if (test_.rank == 0) CHECK(says("spmm_apply_complex: alpha has an imaginary part"));
         }
         CHECK_INT(spmm_apply_complex(p.plan, (spmm_operation)3, 1, &p.x, 0, &p.y), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_apply_complex(p.plan, SPMM_TRANSPOSE, 1, NULL, 0, &p.x), SPMM_ERR_USAGE);
+        CHECK(says("spmm_apply_complex: x"));
         CHECK_INT(spmm_apply_complex(p.plan, SPMM_CONJUGATE_TRANSPOSE, 1, &p.y, 0, &p.x), SPMM_OK);
         planned_destroy(&p);
         whole_destroy(&w);

@@ -57,7 +57,8 @@ static spmm_status check_transposed_capture(const spmm_plan *p)
     int captured;
     TRY(sp_device_captures(p->forward->stream, &captured));
     if (!captured || (p->transposed && !sp_transposed_shares_x(p->transposed))) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "spmm_apply_transposed: the stream is being captured in a CUDA graph, %s",
+    return sp_fail(SPMM_ERR_USAGE, "%s: the stream is being captured in a CUDA graph, %s",
+                   p->forward->function,
                    p->transposed ? "and the hosts broadcast X over the process row"
                                  : "expected a product with the transpose before the capture");
 }
@@ -79,6 +80,7 @@ spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_mult
 {
     SP_DEFAULT_FP;
     TRY(sp_plan_take(plan, __func__, 1));
+    plan->forward->function = __func__;
     return sp_plan_give(plan, apply_transposed(plan, 0, alpha, x, beta, y));
 }
 

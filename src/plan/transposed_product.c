@@ -120,7 +120,6 @@ static spmm_status transposed_product_build(sp_transposed *t)
     t->transposed.grid = &t->grid;
     t->transposed.block = &t->block;
     TRY(sp_product_create(&t->transposed, NULL, t->of->widths.most, &options, &t->of->study, &t->product));
-    t->product->function = "spmm_apply_transposed";
     t->product->formula = "Y := A^T X";
     TRY(sp_agree(t->grid.comm, "convert", create_x(t)));
     TRY(sp_transposed_set_k(t, t->of->k));
@@ -298,6 +297,7 @@ static spmm_status spread(sp_transposed *t, const spmm_multivector *x, const spm
 spmm_status sp_transposed_apply(sp_transposed *t, int conjugate, sp_value alpha, const spmm_multivector *x,
                                 sp_value beta, spmm_multivector *y)
 {
+    t->product->function = t->of->function;
     t->product->conjugate = conjugate;
     if (!sp_transposed_shares_x(t)) return sp_product_apply(t->product, alpha, x, beta, y);
     if (t->product->k == 0) return check_operands(t, x, y);
