@@ -236,56 +236,6 @@ static void check_dense(spmm_precision precision, int64_t rows, int64_t kx, int6
     free(r);
 }
 
-/** The next random number below n, the same on every rank. */
-static int64_t draw(uint64_t *drawn, int64_t n)
-{
-    return (int64_t)(sp_random(77, (*drawn)++, 0) % (uint64_t)n);
-}
-
-/** Checks products of a plan with random options, matrix, factors and number of columns. */
-static void check_random(uint64_t number)
-{
-    static const char *const specs[] = {"uniform:157,4", "rmat:7,5",      "longrows:300,2,3,280",
-                                        "lap2d5:13",     "band:211,5,40", "fem3:3",
-                                        "lap3d7:6",      "uniform:9,3"};
-    static const spmm_exchange exchanges[] = {SPMM_EXCHANGE_AUTO, SPMM_EXCHANGE_HALO, SPMM_EXCHANGE_BCAST,
-                                              SPMM_EXCHANGE_JOINT};
-    static const sp_c128 factors[] = {1, 0, -2, CMPLX(0, 1), CMPLX(0.5, -3)};
-    uint64_t drawn = number << 20;
-    int q = 1;
-    for (int64_t steps = draw(&drawn, 3); steps > 0 && next_divisor(size, q) <= size; steps--)
-        q = next_divisor(size, q);
-    whole w;
-    planned p;
-    const spmm_precision type = draw(&drawn, 2) ? SPMM_C128 : SPMM_C64;
-    const int64_t k = 1 + draw(&drawn, draw(&drawn, 2) ? 8 : 70);
-    const spmm_plan_options options = {.device = device,
-                                       .products = draw(&drawn, 2) ? 1 : 1000,
-                                       .exchange = exchanges[q == 1 ? draw(&drawn, 4) : draw(&drawn, 3)],
-                                       .no_overlap = (int)draw(&drawn, 2),
-                                       .threads = (int)draw(&drawn, 3),
-                                       .any_order = (int)draw(&drawn, 2)};
-    whole_create(specs[draw(&drawn, 8)], type, q, &w);
-    planned_of(&w.block, k, &options, &p);
-    for (int n = 0; n < 4; n++) {
-        const int64_t columns = n < 2 ? k : 1 + draw(&drawn, k);
-        CHECK_INT(spmm_plan_set_k(p.plan, columns), SPMM_OK);
-        spmm_multivector_destroy(&p.x);
-        spmm_multivector_destroy(&p.y);
-        CHECK_INT(spmm_plan_x_create(p.plan, &p.x), SPMM_OK);
-        CHECK_INT(spmm_plan_y_create(p.plan, &p.y), SPMM_OK);
-        const spmm_operation op = (spmm_operation)draw(&drawn, 3);
-        const sp_c128 alpha = factors[draw(&drawn, 5)], beta = factors[draw(&drawn, 5)];
-        check_product(&w, &p, op, alpha, beta);
-        sp_c128 *const values = w.block.csr.as;
-        for (int64_t e = 0; type == SPMM_C128 && e < w.block.csr.nnz; e++) values[e] *= CMPLX(0, 1);
-        for (int64_t e = 0; type == SPMM_C128 && e < w.a.nnz; e++) ((sp_c128 *)w.a.as)[e] *= CMPLX(0, 1);
-        CHECK_INT(spmm_plan_update_values(p.plan), SPMM_OK);
-    }
-    planned_destroy(&p);
-    whole_destroy(&w);
-}
-
 static void test_complex(void)
 {
     static const spmm_precision types[] = {SPMM_C128, SPMM_C64};
@@ -305,9 +255,6 @@ static void test_complex(void)
         for (int t = 0; t < 2; t++)
             for (int64_t kx = 1; kx <= 70; kx += kx < 4 ? 1 : 22)
                 check_dense(types[t], 700 + test_.rank, kx, 5);
-    }
-    TEST("products of plans with random options and new values are right") {
-        for (uint64_t number = 0; number < 40; number++) check_random(number);
     }
     TEST("a complex factor for a real matrix is an error on the rank that passes it, and no rank waits") {
         whole w;

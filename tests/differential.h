@@ -91,6 +91,14 @@ typedef enum diff_values {
     VALUES_SPECIAL = VALUES_FINITE
 } diff_values;
 
+static const char *const diff_precisions[] = {"f64", "f32", "c128", "c64"};
+
+static inline spmm_precision draw_precision(void)
+{
+    static const spmm_precision precisions[] = {SPMM_F64, SPMM_F64, SPMM_F32, SPMM_F32, SPMM_C128, SPMM_C64};
+    return DRAW_FROM(precisions);
+}
+
 /** Draws a kind: most often uniform; with infinities and NaNs in `special` percent of all draws. */
 static inline diff_values draw_values(int special)
 {
@@ -98,16 +106,49 @@ static inline diff_values draw_values(int special)
     return draw_percent(40) ? VALUES_UNIFORM : (diff_values)draw_below(VALUES_FINITE);
 }
 
-static inline double diff_rounded(double v, spmm_precision precision)
+/** The numbers of a value: 2, the real and the imaginary part, if it is complex, else 1. The tester handles
+ *  parts like elements of a real type. */
+static inline int diff_parts(spmm_precision precision)
 {
-    return precision == SPMM_F32 ? (double)(float)v : v;
+    return precision == SPMM_C128 || precision == SPMM_C64 ? 2 : 1;
 }
 
-/** The value of a kind for the random number h, rounded to the precision. */
+/** 1 if the numbers of a value are floats. */
+static inline int diff_single(spmm_precision precision)
+{
+    return precision == SPMM_F32 || precision == SPMM_C64;
+}
+
+/** The size of a value in bytes. */
+static inline size_t diff_size(spmm_precision precision)
+{
+    return (size_t)diff_parts(precision) * (diff_single(precision) ? sizeof(float) : sizeof(double));
+}
+
+/** Number `at` of an array of values. */
+static inline double diff_number(const void *values, spmm_precision precision, int64_t at)
+{
+    return diff_single(precision) ? (double)((const float *)values)[at] : ((const double *)values)[at];
+}
+
+static inline void diff_set_number(void *values, spmm_precision precision, int64_t at, double v)
+{
+    if (diff_single(precision))
+        ((float *)values)[at] = (float)v;
+    else
+        ((double *)values)[at] = v;
+}
+
+static inline double diff_rounded(double v, spmm_precision precision)
+{
+    return diff_single(precision) ? (double)(float)v : v;
+}
+
+/** The number of a kind for the random number h, rounded to the precision. */
 static inline double diff_value(diff_values kind, uint64_t h, spmm_precision precision)
 {
     const double specials[] = {NAN, INFINITY, -INFINITY, -0.0};
-    const int f32 = precision == SPMM_F32;
+    const int f32 = diff_single(precision);
     double v = (double)(int64_t)(h >> 11) * 0x1p-52 - 1; /* in [-1, 1) */
     switch (kind) {
     case VALUES_UNIFORM: break;
@@ -120,18 +161,31 @@ static inline double diff_value(diff_values kind, uint64_t h, spmm_precision pre
     return diff_rounded(v, precision);
 }
 
-/** Element (i, j), in global numbering, of the multivector with this key. */
+/** Number j of row i, in global numbering, of the multivector with this key. */
 static inline double diff_element(diff_values kind, uint64_t key, int64_t i, int64_t j,
                                   spmm_precision precision)
 {
     return diff_value(kind, diff_hash(key, i, j), precision);
 }
 
-/** Draws alpha or beta; all but 0.001 are exact in either precision. */
+/** Draws a number; all but 0.001 are exact in any precision. */
 static inline double draw_scalar(void)
 {
     static const double scalars[] = {0, 1, 1, 1, -1, 0.5, 2, 0.001, -3};
     return DRAW_FROM(scalars);
+}
+
+/** Draws alpha or beta; half of those for complex values have an imaginary part. */
+static inline spmm_complex draw_factor(spmm_precision precision)
+{
+    const double real = draw_scalar(), imaginary = draw_scalar();
+    return __builtin_complex(real, diff_parts(precision) == 2 && draw_percent(50) ? imaginary : 0);
+}
+
+static inline spmm_complex diff_factor_rounded(spmm_complex factor, spmm_precision precision)
+{
+    return __builtin_complex(diff_rounded(__real__ factor, precision),
+                             diff_rounded(__imag__ factor, precision));
 }
 
 /* ---- reports ---- */

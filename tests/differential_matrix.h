@@ -5,29 +5,16 @@
 
 #include "differential_environment.h"
 
-/** A matrix of either precision, and its values in f64. */
+/** A matrix of any precision, and the numbers of its values in f64. */
 typedef struct whole {
     spmm_csr a;     /* as the library made it */
-    double *values; /* the current values, for products, [a.nnz] */
+    double *values; /* the current ones, for products, [a.nnz x parts] */
 } whole;
 
 typedef struct triplets {
     int64_t count, room;
     int64_t *row, *col;
 } triplets;
-
-static inline double csr_value(const spmm_csr *a, int64_t e)
-{
-    return a->precision == SPMM_F32 ? (double)((const float *)a->as)[e] : ((const double *)a->as)[e];
-}
-
-static inline void csr_set_value(const spmm_csr *a, int64_t e, double v)
-{
-    if (a->precision == SPMM_F32)
-        ((float *)a->as)[e] = (float)v;
-    else
-        ((double *)a->as)[e] = v;
-}
 
 static inline void triplets_add(triplets *t, int64_t row, int64_t col)
 {
@@ -73,12 +60,17 @@ static inline int draw_whole(spmm_precision precision, whole *w)
     triplets t = draw_entries(m, n);
     const diff_values kind = draw_values(0);
     const uint64_t key = draw();
-    double *const values = draw_percent(95) ? diff_malloc((size_t)t.count * sizeof *values) : NULL;
-    for (int64_t e = 0; values && e < t.count; e++) values[e] = diff_element(kind, key, e, 0, precision);
-    const int made = went_well(spmm_csr_from_triplets(m, n, t.count, t.row, t.col, values, precision, &w->a),
-                               "from_triplets");
-    w->values = diff_malloc((size_t)w->a.nnz * sizeof *w->values);
-    for (int64_t e = 0; e < w->a.nnz; e++) w->values[e] = csr_value(&w->a, e);
+    const int parts = diff_parts(precision);
+    double *const values = draw_percent(95) ? diff_malloc((size_t)(t.count * parts) * sizeof *values) : NULL;
+    for (int64_t e = 0; values && e < t.count * parts; e++)
+        values[e] = diff_element(kind, key, e, 0, precision);
+    const int made = went_well(
+        parts == 1 ? spmm_csr_from_triplets(m, n, t.count, t.row, t.col, values, precision, &w->a)
+                   : spmm_csr_from_triplets_complex(m, n, t.count, t.row, t.col, (const spmm_complex *)values,
+                                                    precision, &w->a),
+        "from_triplets");
+    w->values = diff_malloc((size_t)(w->a.nnz * parts) * sizeof *w->values);
+    for (int64_t e = 0; e < w->a.nnz * parts; e++) w->values[e] = diff_number(w->a.as, precision, e);
     free(t.row);
     free(t.col);
     free(values);
@@ -101,10 +93,15 @@ static inline int in_block(const spmm_block *b, const whole *w, int64_t e)
 /** Writes the whole matrix's values into a block. Notes a difference if the number of entries is wrong. */
 static inline void block_take_values(const whole *w, spmm_block *b)
 {
+    const int parts = diff_parts(b->csr.precision);
     int64_t at = 0;
     if (b->csr.rows == 0) return;
     for (int64_t e = w->a.irp[b->row_begin]; e < w->a.irp[b->row_begin + b->csr.rows]; e++)
-        if (in_block(b, w, e) && at < b->csr.nnz) csr_set_value(&b->csr, at++, w->values[e]);
+        if (in_block(b, w, e) && at < b->csr.nnz) {
+            for (int p = 0; p < parts; p++)
+                diff_set_number(b->csr.as, b->csr.precision, at * parts + p, w->values[e * parts + p]);
+            at++;
+        }
     if (at != b->csr.nnz)
         differs("a block has %lld entries, expected %lld", (long long)b->csr.nnz, (long long)at);
 }
@@ -131,7 +128,6 @@ static inline void draw_cuts(int64_t n, int parts, int64_t *cut)
 /** Makes the entries of a block whose ranges are set. */
 static inline void own_entries(const whole *w, int64_t rows, int64_t cols, spmm_block *b)
 {
-    const size_t value = w->a.precision == SPMM_F32 ? sizeof(float) : sizeof(double);
     b->csr = (spmm_csr){.rows = rows, .cols = cols, .precision = w->a.precision};
     b->csr.irp = diff_malloc((size_t)(rows + 1) * sizeof *b->csr.irp);
     b->csr.irp[0] = 0;
@@ -141,7 +137,7 @@ static inline void own_entries(const whole *w, int64_t rows, int64_t cols, spmm_
         b->csr.irp[i + 1] = b->csr.nnz;
     }
     b->csr.ja = diff_malloc((size_t)b->csr.nnz * sizeof *b->csr.ja);
-    b->csr.as = diff_malloc((size_t)b->csr.nnz * value);
+    b->csr.as = diff_malloc((size_t)b->csr.nnz * diff_size(w->a.precision));
     int64_t at = 0;
     for (int64_t e = w->a.irp[b->row_begin]; e < w->a.irp[b->row_begin + rows]; e++)
         if (in_block(b, w, e)) b->csr.ja[at++] = (int32_t)(w->a.ja[e] - b->col_begin);

@@ -1,6 +1,6 @@
 /** Multivectors as callers may have them: created for a plan, by the library, or in the caller's memory,
- *  row-major or column-major, with or without padding, at any address that is a multiple of an element's
- *  size. */
+ *  row-major or column-major, with or without padding, on CPUs at any address that is a multiple of a
+ *  number's size. */
 #ifndef SP_DIFFERENTIAL_OPERANDS_H
 #define SP_DIFFERENTIAL_OPERANDS_H
 
@@ -34,25 +34,26 @@ typedef struct operand {
     int64_t first;
 } operand;
 
+/** The place of number j of row i among the numbers of the multivector. */
 static inline int64_t element_place(const spmm_multivector *v, int64_t i, int64_t j)
 {
-    return v->layout == SPMM_COLUMN_MAJOR ? j * v->ld + i : i * v->ld + j;
+    const int64_t parts = diff_parts(v->precision), column = j / parts;
+    const int64_t at = v->layout == SPMM_COLUMN_MAJOR ? column * v->ld + i : i * v->ld + column;
+    return at * parts + j % parts;
 }
 
+/** The numbers of a row. */
+static inline int64_t numbers_of(const operand *o) { return o->view.k * diff_parts(o->view.precision); }
+
+/** Number j of row i. */
 static inline double element(const operand *o, int64_t i, int64_t j)
 {
-    const int64_t at = element_place(&o->image, i, j);
-    return o->image.precision == SPMM_F32 ? (double)((const float *)o->image.data)[at]
-                                          : ((const double *)o->image.data)[at];
+    return diff_number(o->image.data, o->image.precision, element_place(&o->image, i, j));
 }
 
 static inline void element_set(operand *o, int64_t i, int64_t j, double v)
 {
-    const int64_t at = element_place(&o->image, i, j);
-    if (o->image.precision == SPMM_F32)
-        ((float *)o->image.data)[at] = (float)v;
-    else
-        ((double *)o->image.data)[at] = v;
+    diff_set_number(o->image.data, o->image.precision, element_place(&o->image, i, j), v);
 }
 
 /** Copies what the tester has written to the library's multivector; operand_fetch() copies the results
@@ -72,7 +73,7 @@ static inline void operand_fetch(operand *o)
 /** Allocates a caller's memory on a CPU, with guards on both sides. */
 static inline void operand_allocate(operand *o)
 {
-    const size_t size = o->view.precision == SPMM_F32 ? sizeof(float) : sizeof(double);
+    const size_t size = diff_size(o->view.precision);
     const spmm_multivector *const v = &o->view;
     const int64_t lines = v->layout == SPMM_COLUMN_MAJOR ? v->k : v->rows;
     const int64_t last = v->layout == SPMM_COLUMN_MAJOR ? v->rows : v->ld;
@@ -172,7 +173,7 @@ static inline void operand_fill(operand *o, int64_t first, diff_values values, u
     o->values = values;
     o->key = key;
     for (int64_t i = 0; i < o->view.rows; i++)
-        for (int64_t j = 0; j < o->view.k; j++)
+        for (int64_t j = 0; j < numbers_of(o); j++)
             element_set(o, i, j, diff_element(values, key, first + i, j, o->view.precision));
     operand_send(o);
     operand_remember(o);
@@ -182,7 +183,7 @@ static inline void operand_fill(operand *o, int64_t first, diff_values values, u
 static inline void operand_fill_nan(operand *o)
 {
     for (int64_t i = 0; i < o->view.rows; i++)
-        for (int64_t j = 0; j < o->view.k; j++) element_set(o, i, j, NAN);
+        for (int64_t j = 0; j < numbers_of(o); j++) element_set(o, i, j, NAN);
     operand_send(o);
     operand_remember(o);
 }
@@ -209,7 +210,7 @@ static inline void is_unchanged(operand *o, const char *what)
     }
     operand_fetch(o);
     for (int64_t i = 0; i < o->view.rows; i++)
-        for (int64_t j = 0; j < o->view.k; j++)
+        for (int64_t j = 0; j < numbers_of(o); j++)
             if (!same_bits(element(o, i, j),
                            diff_element(o->values, o->key, o->first + i, j, o->view.precision))) {
                 differs("%s: its element (%lld, %lld) was written", what, (long long)i, (long long)j);
@@ -224,7 +225,7 @@ static inline void padding_stands(const operand *o, int rows, const char *what)
 {
     const spmm_multivector *const v = &o->view;
     const int columns = v->layout == SPMM_COLUMN_MAJOR;
-    const size_t size = v->precision == SPMM_F32 ? sizeof(float) : sizeof(double);
+    const size_t size = diff_size(v->precision);
     const int64_t lines = columns ? v->k - 1 : v->rows, used = columns ? v->rows : v->k;
     guards_stand(o, what);
     if (!o->memory || o->bytes == 0 || (!columns && !rows)) return;

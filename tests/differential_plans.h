@@ -84,7 +84,7 @@ static inline int64_t draw_k(const spmm_plan_options *o, spmm_precision precisio
 {
     static const int64_t columns[] = {1,  1,  2,  3,  4,  5,  6,  7,  8,   9,   12, 16,
                                       17, 24, 31, 32, 33, 48, 64, 65, 100, 128, 300};
-    const int64_t k = DRAW_FROM(columns), step = (precision == SPMM_F32 ? 8 : 4) * o->column_blocks;
+    const int64_t k = DRAW_FROM(columns), step = 32 / (int64_t)diff_size(precision) * o->column_blocks;
     return o->column_blocks > 1 && draw_percent(90) ? (k + step - 1) / step * step : k;
 }
 
@@ -100,16 +100,17 @@ static inline int plan_is_not_exact(const planned *t)
 /** Whether rows of X travel as f32. */
 static inline int plan_rounds(const planned *t)
 {
-    return t->options.exchange_precision == SPMM_F32 && t->precision == SPMM_F64;
+    return t->options.exchange_precision == SPMM_F32 && !diff_single(t->precision);
 }
 
 /** Whether a plan must be refused according to spmm.h: 1 yes, 0 no, -1 it may be. */
 static inline int plan_is_refused(const planned *t)
 {
     const spmm_plan_options *const o = &t->options;
-    const int64_t value = t->precision == SPMM_F32 ? 4 : 8, n = o->column_blocks;
+    const int64_t value = (int64_t)diff_size(t->precision), n = o->column_blocks;
     if (n > 1 && (t->k % n != 0 || t->k / n * value % 32 != 0)) return 1;
     if (o->exact && plan_is_not_exact(t)) return 1;
+    if (o->kernel && !sp_kernel_takes(sp_kernel_find(o->kernel), t->precision)) return 1;
     if (plan_rounds(t) && (o->exact || o->transport == SPMM_TRANSPORT_SHARED)) return 1;
     if (n > 1 && o->transport == SPMM_TRANSPORT_SHARED)
         return -1; /* refused only if ranks read rows of X in place, which needs whole rows */
@@ -126,11 +127,11 @@ static inline void describe_plan(const planned *t)
         "transport %d, reduction %d, column blocks %d, no overlap %d, any order %d, exact %d, quick plan %d, "
         "threads %d, products %lld, rows travel as f%d",
         (long long)t->matrix.a.rows, (long long)t->matrix.a.cols, (long long)t->matrix.a.nnz,
-        t->precision == SPMM_F32 ? "f32" : "f64", (long long)t->k, t->p, t->q,
-        t->own ? "own block" : "scattered", diff_.rank == diff_.world_rank ? "" : ", ranks reversed",
-        (int)o->format, o->kernel ? o->kernel : "any", (int)o->exchange, (int)o->transport, (int)o->reduce,
-        o->column_blocks, o->no_overlap, o->any_order, o->exact, t->study.quick_plan, o->threads,
-        (long long)o->products, o->exchange_precision == SPMM_F32 ? 32 : 64);
+        diff_precisions[t->precision], (long long)t->k, t->p, t->q, t->own ? "own block" : "scattered",
+        diff_.rank == diff_.world_rank ? "" : ", ranks reversed", (int)o->format,
+        o->kernel ? o->kernel : "any", (int)o->exchange, (int)o->transport, (int)o->reduce, o->column_blocks,
+        o->no_overlap, o->any_order, o->exact, t->study.quick_plan, o->threads, (long long)o->products,
+        o->exchange_precision == SPMM_F32 ? 32 : 64);
 }
 
 /** Makes this rank's block, by the library or with the tester's own cuts. Returns 0 after a difference. */
@@ -179,7 +180,7 @@ static inline int draw_plan(planned *t)
 {
     int divisor[DIFF_RANKS], divisors = 0;
     memset(t, 0, sizeof *t);
-    t->precision = draw_percent(50) ? SPMM_F32 : SPMM_F64;
+    t->precision = draw_precision();
     if (!draw_whole(t->precision, &t->matrix)) return 0;
     for (int p = 1; p <= diff_.ranks; p++)
         if (diff_.ranks % p == 0) divisor[divisors++] = p;

@@ -10,8 +10,9 @@
  *  has X's. */
 typedef struct product {
     planned *of;
-    int transposed;
-    double alpha, beta;
+    spmm_operation op;
+    int transposed; /* op is not SPMM_NO_TRANSPOSE */
+    spmm_complex alpha, beta;
     operand in, out;
     int64_t in_first, out_first; /* global indices of their first rows */
     diff_values out_values;      /* Y before the product; not read if beta is 0 */
@@ -44,8 +45,9 @@ static inline void product_make(planned *t, product *r)
     memset(r, 0, sizeof *r);
     r->of = t;
     r->transposed = draw_percent(30);
-    r->alpha = draw_scalar();
-    const double beta = draw_scalar();
+    r->op = r->transposed ? (spmm_operation)(SPMM_TRANSPOSE + draw_below(2)) : SPMM_NO_TRANSPOSE;
+    r->alpha = draw_factor(t->precision);
+    const spmm_complex beta = draw_factor(t->precision);
     r->beta = draw_percent(50) ? 0 : beta;
     const diff_values in_values = draw_values(8);
     const uint64_t in_key = draw();
@@ -70,27 +72,39 @@ static inline void product_destroy(product *r)
 
 static inline void step_of(const product *r, const char *how)
 {
-    diff_step("%s%s, alpha %g, beta %g, x of kind %d with values %d, ld %lld, y of kind %d, ld %lld", how,
-              r->transposed ? " with the transpose" : "", r->alpha, r->beta, (int)r->in.kind,
-              (int)r->in.values, (long long)r->in.view.ld, (int)r->out.kind, (long long)r->out.view.ld);
+    static const char *const operations[] = {"", " with the transpose", " with the conjugate transpose"};
+    diff_step("%s%s, alpha %g%+gi, beta %g%+gi, x of kind %d with values %d, ld %lld, y of kind %d, ld %lld",
+              how, operations[r->op], __real__ r->alpha, __imag__ r->alpha, __real__ r->beta,
+              __imag__ r->beta, (int)r->in.kind, (int)r->in.values, (long long)r->in.view.ld,
+              (int)r->out.kind, (long long)r->out.view.ld);
+}
+
+/** Whether spmm_apply_begin(), which takes no complex factors, computes the product. */
+static inline int begins(const product *r)
+{
+    return !r->transposed && __imag__ r->alpha == 0 && __imag__ r->beta == 0;
 }
 
 static inline spmm_status product_compute(const product *r, const spmm_multivector *x, spmm_multivector *y)
 {
-    return r->transposed ? spmm_apply_transposed(r->of->plan, r->alpha, x, r->beta, y)
-                         : spmm_apply(r->of->plan, r->alpha, x, r->beta, y);
+    const double alpha = __real__ r->alpha, beta = __real__ r->beta;
+    if (r->op == SPMM_CONJUGATE_TRANSPOSE || alpha != r->alpha || beta != r->beta || r->out_key % 4 == 0)
+        return spmm_apply_complex(r->of->plan, r->op, r->alpha, x, r->beta, y);
+    return r->transposed ? spmm_apply_transposed(r->of->plan, alpha, x, beta, y)
+                         : spmm_apply(r->of->plan, alpha, x, beta, y);
 }
 
 /* ---- comparing ---- */
 
 /** Adds to sum[] what the entries of the whole matrix contribute to column j of this rank's rows of the
- *  result. */
+ *  result.
+ *  \param [in,out] sum  [rows x parts] */
 static inline void sum_column(const product *r, int64_t j, exact *sum)
 {
     const whole *const w = &r->of->matrix;
     const spmm_precision precision = r->of->precision;
     const int64_t rows = r->out.view.rows;
-    const int rounds = plan_rounds(r->of) && !r->transposed;
+    const int rounds = plan_rounds(r->of) && !r->transposed, parts = diff_parts(precision);
     const int64_t begin = r->transposed ? 0 : r->out_first,
                   end = r->transposed ? w->a.rows : r->out_first + rows;
     for (int64_t i = begin; i < end; i++) {
@@ -98,9 +112,14 @@ static inline void sum_column(const product *r, int64_t j, exact *sum)
             const int64_t to = (r->transposed ? w->a.ja[e] : i) - r->out_first;
             if (to < 0 || to >= rows) continue;
             const int64_t from = r->transposed ? i : w->a.ja[e];
-            double x = diff_element(r->in.values, r->in.key, from, j, precision);
-            if (rounds && (from < r->in_first || from >= r->in_first + r->in.view.rows)) x = (double)(float)x;
-            exact_add(&sum[to], (quad)w->values[e] * x);
+            const int rounded = rounds && (from < r->in_first || from >= r->in_first + r->in.view.rows);
+            double x[2];
+            for (int p = 0; p < parts; p++) {
+                x[p] = diff_element(r->in.values, r->in.key, from, j * parts + p, precision);
+                if (rounded) x[p] = (double)(float)x[p];
+            }
+            exact_add_product(&sum[to * parts], parts, &w->values[e * parts], x,
+                              r->op == SPMM_CONJUGATE_TRANSPOSE);
         }
     }
 }
@@ -109,14 +128,21 @@ static inline void sum_column(const product *r, int64_t j, exact *sum)
 static inline void judge_column(const product *r, int64_t j)
 {
     const spmm_precision precision = r->of->precision;
-    const double alpha = diff_rounded(r->alpha, precision), beta = diff_rounded(r->beta, precision);
-    exact *const sum = diff_malloc((size_t)r->out.view.rows * sizeof *sum);
-    for (int64_t i = 0; i < r->out.view.rows; i++) sum[i] = (exact){.roundings = diff_.ranks, .scale = 1};
+    const spmm_complex alpha = diff_factor_rounded(r->alpha, precision),
+                       beta = diff_factor_rounded(r->beta, precision);
+    const int parts = diff_parts(precision);
+    const int64_t numbers = r->out.view.rows * parts;
+    exact *const sum = diff_malloc((size_t)numbers * sizeof *sum);
+    for (int64_t n = 0; n < numbers; n++) sum[n] = (exact){.roundings = diff_.ranks, .scale = 1};
     sum_column(r, j, sum);
     for (int64_t i = 0; i < r->out.view.rows; i++) {
-        const double before = diff_element(r->out_values, r->out_key, r->out_first + i, j, precision);
-        exact_scale(&sum[i], alpha, beta, beta == 0 ? NULL : &before);
-        judge(element(&r->out, i, j), &sum[i], precision, "Y", i, j);
+        exact *const y = &sum[i * parts];
+        double before[2];
+        for (int p = 0; p < parts; p++)
+            before[p] = diff_element(r->out_values, r->out_key, r->out_first + i, j * parts + p, precision);
+        exact_scale(y, parts, alpha, beta, beta == 0 ? NULL : before);
+        for (int p = 0; p < parts; p++)
+            judge(element(&r->out, i, j * parts + p), &y[p], precision, "Y", i, j * parts + p);
     }
     free(sum);
 }
@@ -135,9 +161,10 @@ static inline void judge_bits(const product *r)
     operand alone_x = {.view = x, .image = x, .here = x}, alone_y = {.view = y, .image = y, .here = y};
     operand_fill(&alone_x, 0, r->in.values, r->in.key);
     if (r->beta != 0) operand_fill(&alone_y, 0, r->out_values, r->out_key);
-    if (went_well(spmm_apply(t->alone, r->alpha, &x, r->beta, &y), "a product alone"))
+    if (went_well(spmm_apply_complex(t->alone, SPMM_NO_TRANSPOSE, r->alpha, &x, r->beta, &y),
+                  "a product alone"))
         for (int64_t i = 0; i < r->out.view.rows; i++)
-            for (int64_t j = 0; j < t->k; j++) {
+            for (int64_t j = 0; j < numbers_of(&r->out); j++) {
                 const double found = element(&r->out, i, j), one = element(&alone_y, r->out_first + i, j);
                 diff_.counts.bits++;
                 if (!same_bits(found, one))
@@ -177,7 +204,7 @@ static inline void product_judge(product *r)
 /** Computes the product again: the bits must be the same, because every sum has a fixed order. */
 static inline void product_repeat(product *r)
 {
-    const int64_t rows = r->out.view.rows, k = r->of->k;
+    const int64_t rows = r->out.view.rows, k = numbers_of(&r->out);
     double *const first = diff_malloc((size_t)(rows * k) * sizeof *first);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < k; j++) first[i * k + j] = element(&r->out, i, j);
@@ -232,7 +259,7 @@ static inline void step_update(planned *t)
     const diff_values kind = draw_values(5);
     const uint64_t key = draw();
     diff_step("new values");
-    for (int64_t e = 0; e < t->matrix.a.nnz; e++)
+    for (int64_t e = 0; e < t->matrix.a.nnz * diff_parts(t->precision); e++)
         t->matrix.values[e] = diff_element(kind, key, e, 7, t->precision);
     block_take_values(&t->matrix, &t->block);
     const spmm_status status = spmm_plan_update_values(t->plan);
@@ -262,8 +289,8 @@ static inline const char *draw_mistake(const product *r, spmm_multivector *vx, s
         return "x has a column more";
     case Y_LD: vy->ld = line - 1; return line > 0 ? "the leading dimension of y is too small" : NULL;
     case Y_PRECISION:
-        vy->precision = vy->precision == SPMM_F32 ? SPMM_F64 : SPMM_F32;
-        return "y has the other precision";
+        vy->precision = (spmm_precision)((vy->precision + 1 + draw_below(3)) % 4);
+        return "y has another precision";
     case X_ROWS:
         vx->rows++;
         if (vx->layout == SPMM_COLUMN_MAJOR) vx->ld++;
@@ -301,7 +328,7 @@ static inline void step_mistake(planned *t)
     if (t->k == 0) return; /* operands without elements have no memory and cannot overlap */
     product r;
     product_make(t, &r);
-    const int bad = (int)draw_below(diff_.ranks), begun = draw_percent(40) && !r.transposed;
+    const int bad = (int)draw_below(diff_.ranks), begun = draw_percent(40) && begins(&r);
     spmm_multivector vx = r.in.view, vy = r.out.view;
     const spmm_multivector *x = &vx;
     spmm_multivector *y = &vy;
@@ -318,7 +345,7 @@ static inline void step_mistake(planned *t)
     step_of(&r, how);
     spmm_status status;
     if (begun) {
-        status = spmm_apply_begin(t->plan, r.alpha, x, r.beta, y);
+        status = spmm_apply_begin(t->plan, __real__ r.alpha, x, __real__ r.beta, y);
         const spmm_status end = spmm_apply_end(t->plan);
         if (status == SPMM_OK) status = end;
     } else {
@@ -357,14 +384,11 @@ static inline void step_begun(planned *t, planned *other)
 {
     product r;
     char step[sizeof diff_.step];
-    do {
-        product_make(t, &r);
-        if (r.transposed) product_destroy(&r);
-    } while (r.transposed);
+    for (product_make(t, &r); !begins(&r); product_make(t, &r)) product_destroy(&r);
     step_of(&r, "a product begun and ended");
     memcpy(step, diff_.step, sizeof step);
     spmm_multivector x = r.in.view, y = r.out.view;
-    const spmm_status begun = spmm_apply_begin(t->plan, r.alpha, &x, r.beta, &y);
+    const spmm_status begun = spmm_apply_begin(t->plan, __real__ r.alpha, &x, __real__ r.beta, &y);
     memset(&x, 0xEE, sizeof x); /* the structs need not outlive the begin */
     memset(&y, 0xEE, sizeof y);
     same_status(begun, "spmm_apply_begin()");

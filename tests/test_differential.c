@@ -164,13 +164,29 @@ static void test_judge(void)
         CHECK(!is_rounded(NAN, &special, SPMM_F64) && !is_rounded(3, &special, SPMM_F64));
         exact_add(&special, -(quad)INFINITY);
         CHECK(is_rounded(NAN, &special, SPMM_F64) && !is_rounded(INFINITY, &special, SPMM_F64));
-        exact_scale(&special, 0, 0, NULL);
+        exact_scale(&special, 1, 0, 0, NULL);
         CHECK(is_rounded(0, &special, SPMM_F64) && !is_rounded(NAN, &special, SPMM_F64));
         const double third = 1.0 / 3;
-        exact_scale(&special, 0, 3, &third);
+        exact_scale(&special, 1, 0, 3, &third);
         CHECK(is_rounded(1, &special, SPMM_F64) && !is_rounded(1 - 0x1p-53, &special, SPMM_F64));
         CHECK(!is_rounded(NAN, &sum, SPMM_F64) && !is_rounded(INFINITY, &sum, SPMM_F64));
         CHECK(same_bits(NAN, -NAN) && same_bits(1, 1) && !same_bits(0.0, -0.0) && !same_bits(1, 1 + 0x1p-52));
+    }
+}
+
+static void test_judge_complex(void)
+{
+    const double a[] = {1, 2}, b[] = {3, 4};
+    exact sum[2] = {{.scale = 1}, {.scale = 1}};
+    TEST("the judge multiplies complex values") {
+        exact_add_product(sum, 2, a, b, 0);
+        CHECK(sum[0].value == -5 && sum[1].value == 10);
+        exact_add_product(sum, 2, a, b, 1);
+        CHECK(sum[0].value == 6 && sum[1].value == 8 && sum[0].magnitude == 22 && sum[1].magnitude == 20);
+        exact_scale(sum, 2, __builtin_complex(0.0, 2.0), __builtin_complex(1.0, 1.0), b);
+        CHECK(sum[0].value == -17 && sum[1].value == 19 && sum[0].magnitude == 47 && sum[0].scale == 2);
+        exact_scale(sum, 2, 0, __builtin_complex(0.0, 1.0), a);
+        CHECK(sum[0].value == -2 && sum[1].value == 1 && !sum[0].once);
     }
 }
 
@@ -281,6 +297,7 @@ int main(int argc, char **argv)
     int failed = 0;
     if (argc == 1) {
         test_judge();
+        test_judge_complex();
         test_cases();
     } else {
         const settings s = parse(argc, argv);
