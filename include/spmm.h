@@ -179,17 +179,18 @@ typedef struct spmm_plan_options {
                        it must outlive the plan. It may differ from rank to rank, but it is NULL on all ranks
                        or on none. CUDA's default stream is cudaStreamLegacy. NULL: the library's own stream;
                        products are complete on return */
-    spmm_precision exchange_precision; /**< SPMM_F32: the rows of an f64 X that a rank receives from other
-                       ranks travel as f32, which halves the bytes. They are rounded to f32 (beyond its range
-                       to infinity) and widened on arrival; the rows that the rank owns are not rounded, and
-                       all sums stay f64. So an element of Y has an additional error of at most sum |a|
-                       max(2^-24 |x|, 2^-150) over the entries in columns of other ranks. Y is the same in
-                       each run, but depends on how rows are distributed over ranks. With `exact` or
-                       SPMM_TRANSPORT_SHARED, SPMM_F32 gives SPMM_ERR_USAGE. SPMM_F32 has no effect on f32
-                       matrices, on spmm_apply_transposed(), or on partial sums of Y, which travel as f64.
-                       With SPMM_F32, ranks of a node send messages instead of reading rows in common memory;
-                       on CPUs, messages take longer. With SPMM_F32 and any_order, the joint exchange is not
-                       tried. SPMM_F64 (0): rows travel as they are; the library never chooses f32 */
+    spmm_precision exchange_precision; /**< SPMM_F32: the rows of an f64 or c128 X that a rank receives
+                       from other ranks travel as f32 or c64, which halves the bytes. They are rounded (beyond
+                       the range of f32 to infinity) and widened on arrival; the rows that the rank owns are
+                       not rounded, and all sums stay f64 or c128. So an element of Y has an additional error
+                       of at most sum |a| max(2^-24 |x|, 2^-150) over the entries in columns of other ranks. Y
+                       is the same in each run, but depends on how rows are distributed over ranks. With
+                       `exact` or SPMM_TRANSPORT_SHARED, SPMM_F32 gives SPMM_ERR_USAGE. SPMM_F32 has no effect
+                       on f32 and c64 matrices, on spmm_apply_transposed(), or on partial sums of Y, which are
+                       not rounded. With SPMM_F32, ranks of a node send messages instead of reading rows in
+                       common memory; on CPUs, messages take longer. With SPMM_F32 and any_order, the joint
+                       exchange is not tried. SPMM_F64 (0): rows travel as they are; the library never chooses
+                       f32 */
 } spmm_plan_options;
 
 /** Cuts the square matrix of rank `root` into one range of rows per rank, such that products move few rows of

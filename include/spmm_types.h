@@ -196,20 +196,20 @@ typedef struct spmm_cut {
 
 /** Reads a matrix from a file with all OpenMP threads of the process. The file's first bytes tell its format:
  *  Matrix Market (plain, or compressed by gzip, and by bzip2, xz or zstd where the library was built with
- *  their libraries), SciPy's save_npz() (CSR, CSC, COO or BSR; real values, integers or bool), the AIJ matrix
- *  of a binary file of PETSc (real values, indices of 32 or 64 bits), or a Harwell-Boeing or
- *  Rutherford-Boeing file.
+ *  their libraries), SciPy's save_npz() (CSR, CSC, COO or BSR), the AIJ matrix of a binary file of PETSc, or
+ *  a Harwell-Boeing or Rutherford-Boeing file.
  *
- *  Local. Matrix Market files may have real, integer or pattern (values 1.0) entries, general, symmetric or
- *  skew-symmetric, in coordinate or array format. Duplicate entries are summed in increasing order of value
- *  (-0 before +0), so that the sum depends neither on the order in the file nor on the number of threads.
+ *  Local. Matrix Market files may have real, complex, integer or pattern (values 1.0) entries, general,
+ *  symmetric, skew-symmetric or hermitian, in coordinate or array format. Duplicate entries are summed in
+ *  increasing order of value (-0 before +0), so that the sum depends neither on the order in the file nor on
+ *  the number of threads.
  *
  *  \param [in]  path       file name
  *  \param [in]  precision  element type of *a
  *  \param [out] a          the whole matrix, symmetric parts expanded; the caller destroys it
  *  \return SPMM_OK, SPMM_ERR_USAGE (also: an environment variable SPMM_* has an invalid value), _OPEN,
- *          _SYNTAX, _UNSUPPORTED (complex values, or 2^31 or more rows or columns; the message names file
- *          and place), _MEMORY */
+ *          _SYNTAX, _UNSUPPORTED (complex values for a real precision, or 2^31 or more rows or columns; the
+ *          message names file and place), _MEMORY */
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a);
 
 /** Reads an edge list, such as those of SNAP, with all OpenMP threads of the process: a text, plain or in a
