@@ -362,23 +362,28 @@ static void test_extremes(void)
     }
 }
 
+/** Checks the choice among the kernels of a format. */
+static void check_format(spmm_device device, spmm_format format, spmm_precision precision)
+{
+    const sp_features f = even_rows(1e6, 80, 6);
+    const sp_kernel *const usual = sp_kernel_default(device, format), *kernel;
+    const spmm_status status = sp_choose(&f, 64, 0, precision, device, format, &kernel, NULL, 0);
+    if (!usual || !sp_kernel_takes(usual, precision)) {
+        CHECK_INT(status, SPMM_ERR_USAGE);
+        CHECK(kernel == NULL);
+    } else {
+        CHECK_INT(status, SPMM_OK);
+        CHECK(kernel->device == device && kernel->format == format && sp_kernel_takes(kernel, precision));
+    }
+}
+
 static void test_choice_of_a_format(void)
 {
-    TEST("a format keeps the choice to its kernels, and one without kernels is refused") {
-        const sp_features f = even_rows(1e6, 80, 6);
+    TEST("a format keeps the choice to its kernels, and one without kernels for the values is refused") {
         for (int device = SPMM_CPU; device <= SPMM_CUDA; device++)
-            for (int format = SP_FIRST_FORMAT; format < SP_FORMATS; format++) {
-                const sp_kernel *kernel;
-                const spmm_status status = sp_choose(&f, 64, 0, SPMM_F64, (spmm_device)device,
-                                                     (spmm_format)format, &kernel, NULL, 0);
-                if (!sp_kernel_default((spmm_device)device, (spmm_format)format)) {
-                    CHECK_INT(status, SPMM_ERR_USAGE);
-                    CHECK(kernel == NULL);
-                } else {
-                    CHECK_INT(status, SPMM_OK);
-                    CHECK((int)kernel->device == device && (int)kernel->format == format);
-                }
-            }
+            for (int format = SP_FIRST_FORMAT; format < SP_FORMATS; format++)
+                for (int p = 0; p < SP_TYPES; p++)
+                    check_format((spmm_device)device, (spmm_format)format, (spmm_precision)p);
     }
 }
 

@@ -153,7 +153,8 @@ int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_pre
     for (int other = SPMM_CSR + 1; all && other < SP_FORMATS; other++)
         choose_append(&c, sp_kernel_default(device, (spmm_format)other), SP_SUITS_LAST);
     /* the caller requires a format for which the rules list no kernel */
-    if (c.count == 0) choose_append(&c, sp_kernel_default(device, format), SP_SUITS_NOT);
+    const sp_kernel *const only = sp_kernel_default(device, format);
+    if (c.count == 0 && only && sp_kernel_takes(only, precision)) choose_append(&c, only, SP_SUITS_NOT);
     if (why) snprintf(why, n, "%s", c.count == 1 && format > SPMM_CSR ? "the only one of its format" : c.why);
     return c.count;
 }
@@ -173,7 +174,9 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
     const int count = sp_order_kernels(f, k, products, precision, device, format, 0, list, why, n);
     *kernel = count > 0 ? list[0] : NULL;
     if (count > 0) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "no kernel supports that format on that device: see --list-kernels");
+    return sp_fail(SPMM_ERR_USAGE,
+                   "no kernel multiplies %s values in that format on that device: see --list-kernels",
+                   sp_precision_word(precision));
 }
 
 spmm_status sp_features_of_blocks(MPI_Comm comm, const spmm_block *block, const spmm_csr *on_gpu, int threads,

@@ -55,8 +55,8 @@ enum { SP_TRIED = 3 };
  *  \param [out] list    in static storage, all different
  *  \param [out] why     why the first kernel is expected to be the fastest, in a few words; may be NULL
  *  \param [in]  n       size of the buffer `why` in bytes
- *  \return the number of kernels in `list`, with `all` 0 at most SP_TRIED + 2; 0: no kernel supports that
- *          device and format */
+ *  \return the number of kernels in `list`, with `all` 0 at most SP_TRIED + 2; 0: no kernel multiplies
+ *          such values on that device in that format */
 int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                      spmm_device device, spmm_format format, int all,
                      const sp_kernel *list[SP_MAX_CANDIDATES], char *why, size_t n);
@@ -72,7 +72,7 @@ int sp_keep_exact(spmm_precision precision, const sp_kernel **list, int count);
  *  \param [out] kernel  the chosen kernel, in static storage; NULL on failure
  *  \param [out] why     the reason for the choice, in a few words; may be NULL
  *  \param [in]  n       size of the buffer `why` in bytes
- *  \return SPMM_OK, SPMM_ERR_USAGE (no kernel supports that device and format) */
+ *  \return SPMM_OK, SPMM_ERR_USAGE (no kernel multiplies such values on that device in that format) */
 spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                       spmm_device device, spmm_format format, const sp_kernel **kernel, char *why, size_t n);
 

@@ -44,7 +44,9 @@ static spmm_status list_kernels(const sp_product *p, const sp_features *f, int64
     *count = sp_order_kernels(f, k, o->products, p->precision, o->device, o->format, p->study.all_kernels,
                               list, why, SP_WHY_BYTES);
     if (*count == 0)
-        return sp_fail(SPMM_ERR_USAGE, "no kernel supports that format on that device: see --list-kernels");
+        return sp_fail(SPMM_ERR_USAGE,
+                       "no kernel multiplies %s values in that format on that device: see --list-kernels",
+                       sp_precision_word(p->precision));
     if (o->exact) *count = sp_keep_exact(p->precision, list, *count);
     if (*count == 0)
         return sp_fail(

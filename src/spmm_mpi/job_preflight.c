@@ -49,12 +49,14 @@ static spmm_status check_library(const sp_options *o, int threads)
 
 static spmm_status check_kernels(const sp_options *o, spmm_device device)
 {
+    const sp_kernel *const usual = sp_kernel_default(device, o->format);
     if (device == SPMM_CPU && (o->shape.block != 0 || o->shape.subwarp != 0))
         return sp_fail(SPMM_ERR_USAGE, "--%s is for CUDA kernels, and this run is on device cpu",
                        o->shape.block != 0 ? "block-size" : "subwarp");
-    if (o->format != SPMM_FORMAT_AUTO && !sp_kernel_default(device, o->format))
-        return sp_fail(SPMM_ERR_USAGE, "--format %s: no kernel supports it on device %s: see --list-kernels",
-                       sp_format_word(o->format), sp_device_word(device));
+    if (o->format != SPMM_FORMAT_AUTO && (!usual || !sp_kernel_takes(usual, o->precision)))
+        return sp_fail(SPMM_ERR_USAGE,
+                       "--format %s: no kernel multiplies %s values in it on device %s: see --list-kernels",
+                       sp_format_word(o->format), sp_precision_word(o->precision), sp_device_word(device));
     return SPMM_OK;
 }
 
