@@ -107,6 +107,11 @@ with test("strong scaling of records by a law: series, speed-ups against one ran
     near(one.relative(one.points[1]), 1e-3 / rows[1]["apply"]["median"])
     within(tables.text(study.strong_tables()[1]), "log2 p")
 
+with test("complex values count 8 operations per entry and column, and their bytes"):
+    study = analyzed(made.environment(), *(made.run(1.0, precision=p) for p in ("f64", "c128", "c64")))
+    equal({p.precision: (p.flop, p.value_bytes) for p in study.points},
+          {"f64": (2 * 1490400 * 8, 8), "c128": (8 * 1490400 * 8, 16), "c64": (8 * 1490400 * 8, 8)})
+
 with test("records of predictions, which earlier versions wrote, and counts of --dry-run are left out"):
     counts = scratch("counts.jsonl")
     equal(run("--dry-run", "--plan-ranks", "1,2", "--json", counts, "lap2d5:9", records=False).code, 0)
@@ -179,6 +184,8 @@ with test("shares of a product: the fullest rank's excess is one rank's, and add
     rows = laws.Product(100, 1000, 3, (4, 1), 8)
     equal(laws.product_shares(rows), {4: 1.0})
     near(laws.generalized_speedup(laws.product_shares(rows, 1.6)), 4 / 1.6)
+    complex_ = laws.Product(100, 1000, 3, (1, 4), 16, 2)
+    equal(laws.product_shares(complex_, 1.0, "tree"), {1: 600 / 24000, 2: 1200 / 24000, 4: 1.0})
     # time of the notes' model without T_com: columns, linear sum
     near(laws.generalized_speedup(laws.product_shares(product, 1.0, "linear")),
          6000 / laws.model_seconds(product, laws.Rates(1.0, 0.0), "linear"))

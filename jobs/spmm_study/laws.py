@@ -179,13 +179,18 @@ def product_shares(product, imbalance=1.0, reduce="tree"):
     a single rank need not do: the a_i sum to 1 + (Q - 1) m / (2 nnz). How the other ranks share their entries does not
     affect S."""
     p, q = product.grid
-    ranks, multiply = p * q, 2.0 * product.nnz * product.k
+    ranks, multiply = p * q, product.flop
     alone = (max(1.0, imbalance) - 1) / (ranks - 1) if ranks > 1 else 0.0
-    adding = [(adders * p, adders * steps * product.rows * product.k) for adders, steps in sum_adders(q, reduce)]
+    adding = [(adders * p, adders * steps * product.parts * product.rows * product.k) for adders, steps in sum_adders(q, reduce)]
     return _shares([(1, alone * multiply), (ranks, (1 - alone) * multiply), *adding], multiply)
 
 
 # ---- cost models of the three distributions ----
+
+def flop(nnz, k, parts):
+    """Operations of a product: 2 per entry and column, 8 if values have two parts, i.e. are complex."""
+    return 2.0 * parts ** 2 * nnz * k
+
 
 @dataclass
 class Product:
@@ -195,6 +200,11 @@ class Product:
     k: int
     grid: tuple
     value_bytes: int
+    parts: int = 1  # 2: values are complex
+
+    @property
+    def flop(self):
+        return flop(self.nnz, self.k, self.parts)
 
 
 @dataclass
@@ -229,7 +239,7 @@ def sum_steps(q, reduce):
 def sum_seconds(product, rates, reduce="tree"):
     """steps (m / P) K (T_calc + T_com): the sum of partial Y alone [N, 3.3.2]; with a latency per step if `rates` has one."""
     p, q = product.grid
-    number = rates.flop + product.value_bytes * rates.byte
+    number = product.parts * rates.flop + product.value_bytes * rates.byte
     return sum_steps(q, reduce) * (product.rows / p * product.k * number + rates.latency)
 
 
@@ -237,7 +247,7 @@ def model_seconds(product, rates, reduce="tree"):
     """T = 2 nnz K / (P Q) T_calc + steps (m / P) K (T_calc + T_com) [N, 3.2.2, 3.3.2, 3.5.2; there the matrix is dense,
     nnz = m n, and K = 1]. Rows: Q = 1, and no sum; columns: P = 1; blocks: both. T_com is the time of one number."""
     p, q = product.grid
-    multiply = 2.0 * product.nnz * product.k / (p * q) * rates.flop
+    multiply = product.flop / (p * q) * rates.flop
     return multiply + sum_seconds(product, Rates(rates.flop, rates.byte), reduce)
 
 
@@ -248,7 +258,7 @@ def left_out_seconds(product, rates, received_rows, neighbors, imbalance, reduce
     p, q = product.grid
     travel = received_rows * product.k * product.value_bytes * rates.byte
     messages = (neighbors + sum_steps(q, reduce)) * rates.latency
-    waiting = (max(1.0, imbalance) - 1) * 2.0 * product.nnz * product.k / (p * q) * rates.flop
+    waiting = (max(1.0, imbalance) - 1) * product.flop / (p * q) * rates.flop
     return travel + messages + waiting
 
 

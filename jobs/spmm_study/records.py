@@ -9,10 +9,10 @@ import os
 import statistics
 from dataclasses import dataclass, field
 
-from . import asked, lines, schema
+from . import asked, laws, lines, schema
 from .lines import RecordsError
 
-BYTES = {"f64": 8, "f32": 4}
+BYTES = {"f64": 8, "f32": 4, "c128": 16, "c64": 8}
 SERIAL = "cpu_serial"
 # settings that are properties of a point; all others are part of its key and label
 KNOWN = ("matrix", "weak", "k", "device", "kernel", "format", "precision", "threads", "ranks", "grid")
@@ -234,12 +234,17 @@ class Point(Measured):
         return BYTES[self.precision]
 
     @property
+    def parts(self):
+        """Numbers of a value: 2 if it is complex."""
+        return 2 if self.precision.startswith("c") else 1
+
+    @property
     def is_serial(self):
         return self.kernel.startswith(SERIAL)
 
     @property
     def flop(self):
-        return 2.0 * self.nnz * self.k
+        return laws.flop(self.nnz, self.k, self.parts)
 
     @property
     def copy_rate(self):

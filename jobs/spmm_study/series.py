@@ -413,7 +413,7 @@ def models(strong_series, point, others):
     probe; the same model with that time from this product on one rank; and the second one plus what the notes
     leave out. others: all points, for the probe."""
     latency, byte, flop = probed(others, point)
-    product = laws.Product(point.rows, point.nnz, point.k, point.grid, point.value_bytes)
+    product = laws.Product(point.rows, point.nnz, point.k, point.grid, point.value_bytes, point.parts)
     kind, made = _reduce_kind(point), Models()
     if byte is None and point.grid[1] > 1:
         return made

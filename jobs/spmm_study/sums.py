@@ -8,7 +8,7 @@ ARRAY_STEP = "sum"
 
 
 def _product(point):
-    return laws.Product(point.rows, point.nnz, point.k, point.grid, point.value_bytes)
+    return laws.Product(point.rows, point.nnz, point.k, point.grid, point.value_bytes, point.parts)
 
 
 def _reduced(run):
