@@ -252,6 +252,13 @@ void sp_report_phases(FILE *out, const sp_record *r)
                 r->run.transport, s->exchange, 100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)",
                 100 * r->moved.interior);
     fprintf(out, "\n");
+    if (r->moved.all_rows > 0 && r->run.grid[1] == 1) {
+        const double limit = fmax(s->exchange, s->no_exchange);
+        fprintf(
+            out,
+            "         limit: %.6f, the longer of the exchange alone and the product without it: %.2f of the time\n",
+            limit, limit / r->apply.median);
+    }
     if (r->run.shape.block > 0) launch_line(out, &r->run.shape);
     sp_decisions_print(&r->plan.decisions, "         decided: ", out);
     const double repaid = sp_decisions_repaid(&r->plan.decisions, r->seconds.convert);
