@@ -49,7 +49,9 @@ int sp_fewer_ranks(const sp_parts_seconds *measured, int ranks, int most, double
     for (int q = 1; q < ranks && q <= most; q++) {
         if (ranks % q != 0 && (q & (q - 1)) != 0) continue;
         const double t = on_ranks(measured, ranks, q);
-        if (t < least) least = *seconds = t, found = q;
+        if (t >= least) continue;
+        least = *seconds = t;
+        found = q;
     }
     return found;
 }
