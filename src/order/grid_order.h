@@ -168,23 +168,17 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_path_points(const sp_stencil_box
            sp_stencil_points_in(b, whole, left, right, front, sp_stencil_least(front + rest * C, back));
 }
 
-/** Returns the number of points in the first `count` cells of the path, in planes [0, planes) of the grid. */
-SP_HOST_DEVICE static inline int64_t sp_stencil_points_below(const sp_stencil_grid *g,
-                                                             const sp_stencil_box *b, int64_t count,
-                                                             int64_t planes)
-{
-    const int64_t plane = sp_stencil_path_points(b, g->strips, count, b->width * b->depth);
-    if (planes < b->height) return plane * planes;
-    return plane * (planes - 1) + sp_stencil_path_points(b, g->strips, count, g->last);
-}
-
 /** Returns the number of points in the cells of the path from `begin` to `end`, in planes [low, high). */
 SP_HOST_DEVICE static inline int64_t sp_stencil_points_between(const sp_stencil_grid *g,
                                                                const sp_stencil_box *b, int64_t begin,
                                                                int64_t end, int64_t low, int64_t high)
 {
-    return sp_stencil_points_below(g, b, end, high) - sp_stencil_points_below(g, b, begin, high) -
-           sp_stencil_points_below(g, b, end, low) + sp_stencil_points_below(g, b, begin, low);
+    const int64_t all = b->width * b->depth, is_last = high == b->height,
+                  plane = sp_stencil_path_points(b, g->strips, end, all) -
+                          sp_stencil_path_points(b, g->strips, begin, all);
+    if (!is_last) return plane * (high - low);
+    return plane * (high - 1 - low) + sp_stencil_path_points(b, g->strips, end, g->last) -
+           sp_stencil_path_points(b, g->strips, begin, g->last);
 }
 
 /** Returns the position of a row in the order. */
@@ -203,9 +197,9 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_grid_position(const sp_stencil_g
                   cell_width = sp_stencil_least(C, b.width - first_x),
                   cell_depth = sp_stencil_least(C, b.depth - first_y),
                   next_z = sp_stencil_least(first_z + C, b.height);
-    /* points before this one: in earlier columns, layers, cells, lines of the cell, and in its line; those of
-     * its cell are there, because in the last plane a point has a greater number than they */
-    const int64_t before = sp_stencil_points_below(g, &b, begin, b.height) +
+    /* Points before this one: in earlier columns, layers, cells, lines of the cell, and in its line. Its cell
+     * has all points before it, because the points that the last plane lacks have greater numbers. */
+    const int64_t before = sp_stencil_points_between(g, &b, 0, begin, 0, b.height) +
                            sp_stencil_points_between(g, &b, begin, end, 0, first_z) +
                            sp_stencil_points_between(g, &b, begin, on_path, first_z, next_z) +
                            ((z - first_z) * cell_depth + y - first_y) * cell_width + x - first_x;
@@ -228,7 +222,7 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_unit_begin(const sp_stencil_grid
                   begin = sp_stencil_begin(cells, g->columns, column),
                   end = sp_stencil_least(sp_stencil_begin(cells, g->columns, column + 1), cells),
                   layer = sp_stencil_begin(sp_stencil_cells(b.height), g->parts, u % g->parts);
-    return (sp_stencil_points_below(g, &b, begin, b.height) +
+    return (sp_stencil_points_between(g, &b, 0, begin, 0, b.height) +
             sp_stencil_points_between(g, &b, begin, end, 0, layer * SP_STENCIL_CELL)) *
            g->unknowns;
 }
