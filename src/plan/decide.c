@@ -104,7 +104,6 @@ typedef struct trials {
     const spmm_plan_study *study;
     sp_product *first;      /* product of variant 0, until it is tried */
     sp_decisions decisions; /* the decisions of variant 0 */
-    int gpu;                /* 1: products are computed on GPUs */
     const char *kernel;     /* the kernel, transport and reduction of variant 0 */
     spmm_transport transport;
     spmm_reduce reduce;
@@ -117,7 +116,6 @@ static void note_first(trials *t, sp_product *first)
 {
     t->first = first;
     t->decisions = first->decisions;
-    t->gpu = first->space == SPMM_CUDA;
     t->kernel = first->parts.kernel->id;
     t->transport = t->options->transport;
     t->reduce = t->options->reduce;
@@ -173,7 +171,7 @@ static spmm_status create_variant(const trials *t, const variant *v, sp_product 
     /* The kernel of variant 0 serves variants with as many column blocks and, on a GPU, the same row blocks:
      * a persistent kernel may be the fastest for all rows, and slow beside the exchange. Not the joint
      * exchange, because that multiplies other entries on this rank. */
-    const int split = t->gpu && v->overlap != t->variant[0].overlap;
+    const int split = t->options->device == SPMM_CUDA && v->overlap != t->variant[0].overlap;
     const int same = !joint && !split && v->column_blocks == t->variant[0].column_blocks;
     spmm_plan_options o = *t->options;
     o.column_blocks = v->column_blocks;

@@ -167,6 +167,13 @@ int sp_keep_exact(spmm_precision precision, const sp_kernel **list, int count)
     return kept;
 }
 
+spmm_status sp_no_kernel(spmm_precision precision)
+{
+    return sp_fail(SPMM_ERR_USAGE,
+                   "no kernel multiplies %s values in that format on that device: see --list-kernels",
+                   sp_precision_word(precision));
+}
+
 spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                       spmm_device device, spmm_format format, const sp_kernel **kernel, char *why, size_t n)
 {
@@ -174,9 +181,7 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
     const int count = sp_order_kernels(f, k, products, precision, device, format, 0, list, why, n);
     *kernel = count > 0 ? list[0] : NULL;
     if (count > 0) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE,
-                   "no kernel multiplies %s values in that format on that device: see --list-kernels",
-                   sp_precision_word(precision));
+    return sp_no_kernel(precision);
 }
 
 spmm_status sp_features_of_blocks(MPI_Comm comm, const spmm_block *block, const spmm_csr *on_gpu, int threads,

@@ -65,6 +65,10 @@ int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_pre
  *  \return the number of remaining kernels */
 int sp_keep_exact(spmm_precision precision, const sp_kernel **list, int count);
 
+/** Sets the message that no kernel multiplies values of this type in the required format on the device.
+ *  Local. \return SPMM_ERR_USAGE */
+spmm_status sp_no_kernel(spmm_precision precision);
+
 /** Chooses the kernel for products with k columns without a trial: the first one that sp_order_kernels()
  *  lists with `all` 0. Local.
  *

@@ -43,10 +43,7 @@ static spmm_status list_kernels(const sp_product *p, const sp_features *f, int64
     if (o->kernel) return named_kernel(o, p->precision, &list[0]);
     *count = sp_order_kernels(f, k, o->products, p->precision, o->device, o->format, p->study.all_kernels,
                               list, why, SP_WHY_BYTES);
-    if (*count == 0)
-        return sp_fail(SPMM_ERR_USAGE,
-                       "no kernel multiplies %s values in that format on that device: see --list-kernels",
-                       sp_precision_word(p->precision));
+    if (*count == 0) return sp_no_kernel(p->precision);
     if (o->exact) *count = sp_keep_exact(p->precision, list, *count);
     if (*count == 0)
         return sp_fail(

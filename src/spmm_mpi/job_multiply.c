@@ -128,10 +128,7 @@ static spmm_status compare_all(sp_session *s)
     if (status == SPMM_OK) status = open_libraries(s);
     for (int i = 0; i < columns->count && status == SPMM_OK; i++)
         status = multiply_every(s, columns->k[i], runs);
-    if (status == SPMM_OK && s->runs == 0)
-        status = sp_fail(SPMM_ERR_USAGE,
-                         "no kernel multiplies %s values in that format on that device: see --list-kernels",
-                         sp_precision_word(job->options.precision));
+    if (status == SPMM_OK && s->runs == 0) status = sp_no_kernel(job->options.precision);
     if (status == SPMM_OK && job->place.verbosity >= 0)
         sp_report_comparison(stdout, runs, s->runs, sp_job_name_width(job));
     if (status == SPMM_OK && job->place.verbosity > 0)
