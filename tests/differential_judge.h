@@ -80,8 +80,8 @@ static inline void exact_scale(exact *e, int parts, spmm_complex alpha, spmm_com
 
 /** The greatest difference allowed between a result and the exact one: gamma_n sum|a||x| with n roundings of
  *  each term, as documented for a sum in any order, plus what each rounding can lose below the least normal
- *  number. `others`: the roundings besides those of the sum: products by x, alpha and beta, and the addition
- *  of beta y; complex products by alpha and beta have an addition each. */
+ *  number. `others` are the roundings outside the sum: the products by x, alpha and beta, and the addition of
+ *  beta y. A complex product by alpha or beta has one more addition. */
 static inline quad exact_bound(const exact *e, spmm_precision precision)
 {
     const int others = diff_parts(precision) == 2 ? 6 : 4;

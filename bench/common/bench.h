@@ -23,9 +23,9 @@ enum { LINE = 200 /* bytes of a message */ };
 /** The programs that accept an option, as a set of bits. */
 enum { OF_CPU = 1, OF_MPI = 2, OF_GPU = 4, OF_MULTIGPU = 8, OF_READ = 16, OF_SERIES = 32, OF_GRAPH = 64 };
 
-/** The options of all benches; a program accepts those that rows[] of options.c lists for it. */
 enum { BOTH_REAL = SPMM_C64 + 1 /* in place of a precision: f64 and f32 */ };
 
+/** The options of all benches; a program accepts those that rows[] of options.c lists for it. */
 typedef struct settings {
     const char *matrix[MAX_MATRICES]; /**< generators' specs and files; in some programs other operands */
     const char *folder[MAX_MATRICES]; /**< the collection that contains the file matrix[i]; NULL: none */
@@ -77,7 +77,8 @@ typedef struct reference {
     int64_t k, count, *row; /**< [count] the rows, increasing */
     spmm_complex *sum;      /**< [count * k]: sums of a*x */
     double *size;           /**< [count * k]: sums of |a*x| */
-    double more;            /**< additions in an element besides those of the row's entries, for the bound */
+    double more;            /**< for the bound: number of additions in an element that are not of its row's
+                                 entries */
 } reference;
 
 /** Creates the reference for all rows or, if there are more than `most`, for groups of consecutive rows at

@@ -97,7 +97,7 @@ static double longest(const spmm_csr *a)
     return (double)most;
 }
 
-/** Computes this rank's part of Z from the reference of Y. The sizes bound the errors of Y, too. */
+/** Computes this rank's part of Z from the reference of Y. Its sizes also bound the errors of Y. */
 static spmm_status part_of_z(const run *r)
 {
     const reference *const y = &r->reference;
