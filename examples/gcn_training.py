@@ -1,8 +1,9 @@
 """A graph convolution network of two layers in training: softmax(A relu(A X W0) W1), on any MPI ranks, with PyTorch.
 
-    mpirun -np 4 python gcn_training.py [VERTICES [EPOCHS [cuda]]]
+    mpirun -np 4 python gcn_training.py [VERTICES [EPOCHS [DEVICE [BACKEND]]]]
 
-It needs the package spmm_mpi (docs/PYTHON.md) and PyTorch. Vertices are distributed by rows, and weights are on every rank. A is the normalized
+It needs the package spmm_mpi (docs/PYTHON.md) and PyTorch. DEVICE is cpu or cuda. The network is compiled, forward and backward, by BACKEND of
+torch.compile (inductor); none: it is not. Vertices are distributed by rows, and weights are on every rank. A is the normalized
 adjacency matrix (Kipf and Welling, ICLR 2017) of a made-up graph of 4 classes, whose vertices have more neighbors in their own class. The
 features X alone predict the class badly. A tenth of the vertices is labeled. The forward and backward products exchange rows between ranks.
 The gradients of the weights are summed over the ranks in a fixed order, so each run on the same number of ranks ends with the same bits of
@@ -42,6 +43,7 @@ def main():
     vertices = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     epochs = int(sys.argv[2]) if len(sys.argv) > 2 else 60
     device = sys.argv[3] if len(sys.argv) > 3 else "cpu"
+    backend = sys.argv[4] if len(sys.argv) > 4 else "inductor"
     a, x, classes = made_up(vertices)
     with spmm_mpi.Plan(comm, a if comm.rank == 0 else None, device=device) as plan:
         if device == "cuda":
@@ -53,16 +55,19 @@ def main():
         weights = [(torch.rand(shape) - 0.5).to(device).requires_grad_() for shape in ((FEATURES, HIDDEN), (HIDDEN, CLASSES))]
         optimizer = torch.optim.Adam(weights, lr=0.02)
 
-        def network():
-            hidden = torch.relu(layers.matmul(plan, layers.linear(comm, x, weights[0]), symmetric=True))
-            return layers.matmul(plan, layers.linear(comm, hidden, weights[1]), symmetric=True)
+        def network(w0, w1):
+            hidden = torch.relu(layers.matmul(plan, layers.linear(plan, x, w0), symmetric=True))
+            return layers.matmul(plan, layers.linear(plan, hidden, w1), symmetric=True)
+
+        if backend != "none":
+            network = torch.compile(network, fullgraph=True, backend=backend)
 
         for epoch in range(epochs):
             optimizer.zero_grad()
-            loss = torch.nn.functional.cross_entropy(network()[labeled], classes[labeled], reduction="sum") / ((vertices + 9) // 10)
+            loss = torch.nn.functional.cross_entropy(network(*weights)[labeled], classes[labeled], reduction="sum") / ((vertices + 9) // 10)
             loss.backward()  # collective
             optimizer.step()
-        right = (network().argmax(1) == classes)[~labeled].sum().item()
+        right = (network(*weights).argmax(1) == classes)[~labeled].sum().item()
         share = comm.allreduce(right) / (vertices - (vertices + 9) // 10)
         bits = hashlib.sha256(b"".join(w.detach().cpu().numpy().tobytes() for w in weights)).hexdigest()
         alike = len(set(comm.allgather(bits))) == 1

@@ -1,5 +1,6 @@
 """Checks numbers and communicators that callers pass."""
 import operator
+import os
 
 import numpy as np
 
@@ -48,7 +49,7 @@ ABSENT = object()  # the value of an argument that was not passed
 
 def comm_and_matrix(comm, A):
     """Returns (communicator, A) for Plan(comm, A), or for Plan(A), whose communicator is the world."""
-    return (_world.world(), comm) if A is ABSENT else (check_comm(comm), A)
+    return (check_comm(_world.world()), comm) if A is ABSENT else (check_comm(comm), A)
 
 
 def check_comm(comm):
@@ -66,4 +67,8 @@ def check_comm(comm):
         raise TypeError(f"comm is {what}, expected a communicator of mpi4py such as MPI.COMM_WORLD{way}")
     if MPI.Is_finalized():
         raise ValueError("MPI has been finalized")
+    processes = os.environ.get("WORLD_SIZE", "1")
+    if "TORCHELASTIC_RUN_ID" in os.environ and comm == MPI.COMM_WORLD and processes != str(comm.size):
+        raise c.Error(f"torchrun has started {processes} processes, each with an MPI of its own, in which comm has {comm.size} rank{'s' * (comm.size > 1)}, "
+                      f"expected ranks of one MPI: mpirun -np {processes} python .. (or MPI.COMM_SELF, for a plan of this process)", c.Status.USAGE)
     return comm

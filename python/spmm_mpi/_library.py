@@ -156,6 +156,7 @@ NEWER = {
     "spmm_plan_y_create_k": (c_int, [c_void_p, c_int64, POINTER(Multivector)]),
     "spmm_plan_update_values": (c_int, [c_void_p]),
     "spmm_plan_update_rows": (c_int, [c_void_p, POINTER(Rows), POINTER(c_int)]),
+    "spmm_plan_values_gradient": (c_int, [c_void_p, POINTER(Multivector), POINTER(Multivector), POINTER(Multivector)]),
     "spmm_csr_upload": (c_int, [POINTER(Csr), POINTER(Csr)]),
     "spmm_apply_rows": (c_int, [c_void_p, POINTER(Rows), POINTER(Multivector), POINTER(Multivector), POINTER(c_int)]),
     "spmm_plan_set_stream": (c_int, [c_void_p, c_void_p]),

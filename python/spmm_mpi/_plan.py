@@ -9,9 +9,11 @@ import collections
 import ctypes
 import functools
 import gc
+import itertools
 import sys
 import threading
 import warnings
+import weakref
 
 import numpy as np
 
@@ -70,6 +72,9 @@ def tell_lost():
 # ---- arguments ----
 
 NO_TRANSPOSE, TRANSPOSE, CONJUGATE_TRANSPOSE = range(3)  # spmm_operation
+
+# What compiled code of PyTorch multiplies with: its operators take no object of Python but a number.
+numbers, numbered = itertools.count(1), weakref.WeakValueDictionary()
 
 
 def word(name, value):
@@ -229,6 +234,7 @@ class Plan:
         self._uploaded = False  # whether a matrix in host memory was copied to the GPU
         self._at_once = False  # whether products are computed without an spmm_plan
         self._version = 0  # of the values: counts what may have changed them
+        self._taken = None  # the tensor whose values the plan has, and its version (spmm_mpi.torch)
         close_dropped()
         comm, A = comm_and_matrix(comm, A)
         if rows == "root" and comm.size == 1 and (cut is None or gpu_matrix.is_on_gpu(A)):
@@ -252,6 +258,9 @@ class Plan:
         if on_gpu and self._options.device == c.CPU:
             self._lock = threading.RLock()
         self._last = next(iter(self._products), None)
+        self._number, self._type = next(numbers), self._dtype.name
+        self._y_size, self._x_size = self._own_y_rows(None), self._rows(0, None)
+        numbered[self._number] = self
         # most operands need no full examination: see Usual
         self._quick = self._takes_usual()
 
@@ -386,6 +395,7 @@ class Plan:
         self._x_range = slice(block.x_begin, block.x_begin + block.x_rows)
         self._block_rows = slice(block.row_begin, block.row_begin + block.csr.rows)
         self._distributed = rows == "distributed"
+        self._entries = block.csr.nnz  # of this rank
         self._said, self._max = np.zeros((2, 3), np.int64), world.maximum()
 
     def _handle(self):
@@ -649,6 +659,18 @@ class Plan:
         rows, K], out like its X, [x rows, K]. Otherwise like apply(). Raises Error on every rank if libspmm
         lacks spmm_apply_transposed."""
         return self._multiply(TRANSPOSE, X, (out,), alpha, beta)
+
+    @serialized
+    def _values_gradient(self, G, X):
+        """Returns the sums over c of G[i, c] X[j, c] for the entries (i, j) of this rank, [entries], in the order
+        of block().data: the gradient of the values, if G [y rows, K] is that of A X. G, X: contiguous arrays of
+        NumPy or, with device="cuda", tensors on the GPU, of the plan's dtype and of the same K. Collective."""
+        self._check_idle()
+        function = c.loaded().need("spmm_plan_values_gradient")
+        self._planned()
+        k = X.shape[1] if X.ndim == 2 else 1
+        self._agree_on_k(k, None)
+        return self._product(k).values_gradient(function, G, X, self._entries)
 
     @serialized
     def begin(self, X, *, out, alpha=1.0, beta=0.0):
@@ -921,7 +943,7 @@ class Plan:
             raise ValueError(f"values are an array on some ranks and a matrix or None on others: {', '.join(kinds)}")
         if kinds[0] == "matrix":
             mine = self._scattered_values(mine)
-        self._version += 1
+        self._version, self._taken = self._version + 1, None
         for made in self._made_for:
             made.use_stream(None)  # products that are queued may read the block
         self._block.assign(mine)

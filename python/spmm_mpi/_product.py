@@ -416,6 +416,19 @@ class Product:
         self.plan._last = self.k
         return out if rows.same.value == 1 else None
 
+    def values_gradient(self, function, G, X, entries):
+        """Returns what Plan._values_gradient() returns, for arrays that Usual accepts."""
+        usual = self.usual[0, False]
+        x, g = usual.take(X, False), self.usual[1, False].take(G, False)
+        assert x is not None and g is not None, "contiguous arrays of the plan's type"
+        made = np.empty(entries, self.dtype) if isinstance(X, np.ndarray) else X.new_empty((entries,))
+        address = made.ctypes.data if isinstance(X, np.ndarray) else made.data_ptr()
+        usual.wait()
+        self.use()
+        self.lib.check(function(self.handle, g, x, ctypes.byref(c.Multivector(entries, 1, 1, self.precision, self.space, address, 0, 0))))
+        self.plan._last = self.k
+        return made
+
     def tell(self, function):
         """Replaces a product on a rank that cannot compute it, so that its neighbors fail instead of waiting
         forever."""
