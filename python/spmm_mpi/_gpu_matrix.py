@@ -148,8 +148,8 @@ def tensor_parts(A):
     if A.layout is not torch.sparse_csr:
         raise TypeError(f"A is a tensor of layout {A.layout}, expected torch.sparse_csr: A.to_sparse_csr()")
     if A.requires_grad:
-        raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach(), or for the gradient of X "
-                        "spmm_mpi.torch")
+        raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach(), or for gradients "
+                        "spmm_mpi.torch.matmul(A, X)")
     return tuple(A.shape), A.crow_indices(), A.col_indices(), A.values(), A
 
 

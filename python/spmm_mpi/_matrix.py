@@ -109,8 +109,8 @@ def of_torch(a):
     import scipy.sparse
     torch = arrays.torch_tensor(a)
     if a.requires_grad:
-        raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach(), or for the gradient of X "
-                        "spmm_mpi.torch")
+        raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach(), or for gradients "
+                        "spmm_mpi.torch.matmul(A, X)")
     if a.dim() != 2 or a.layout not in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo):
         raise TypeError(f"A is a tensor of {a.dim()} dimensions and layout {a.layout}, expected 2 and torch.sparse_csr: A.to_sparse_csr()")
     if a.layout is torch.sparse_coo:
