@@ -238,13 +238,16 @@ def _():
 def _():
     a, x = random_matrix(50, 40, density=0.3), tensor(random_x(40, 6).reshape(40, 2, 3).transpose(1, 0, 2).copy())
     pattern, values = layers.Pattern(csr_tensor(a)), tensor(a.data)
-    bits = set()
+    bits, taken = set(), []
+    update, Plan.update_values = Plan.update_values, lambda plan, new: taken.append(plan) or update(plan, new)
     for repetition in range(100):
         x.grad = values.grad = None
         y = layers.matmul(pattern, x, values)
         (y ** 2).sum().backward()
         bits.add(b"".join(t.detach().cpu().numpy().tobytes() for t in (y, x.grad, values.grad)))
+    Plan.update_values = update
     assert len(bits) == 1
+    assert len(taken) == 99, f"a product takes new values, its gradients have them: {len(taken)}"
     alike(y, torch.tensor(a.toarray()) @ x.detach().cpu())
     assert layers.matmul(pattern, x[None], values).shape == (1, 2, 50, 3)
 
@@ -278,6 +281,17 @@ def _():
             alike(y, torch.tensor(2 * (a @ mine.detach().numpy())))
     for wrong in (lambda x: layers.matmul(index, x), torch.func.vmap(lambda x: layers.matmul(pattern, x))):
         refused(torch._dynamo.exc.Unsupported, "spmm_mpi.torch", torch.compile(wrong, fullgraph=True, backend="eager"), torch.ones(2, 30, 3, dtype=torch.float64, device=DEVICE))
+
+
+@case("under autocast an X of 16 bits is converted, compiled or not")
+def _():
+    a, x, w = random_matrix(30, 30, density=0.3), tensor(random_x(30, 5).astype(np.float32)), tensor(random_x(5, 4).astype(np.float32))
+    pattern, values = layers.Pattern(csr_tensor(a)), tensor(a.data.astype(np.float32))
+    for run in (lambda f: f, lambda f: torch.compile(f, fullgraph=True, backend="aot_eager")):
+        with torch.autocast(DEVICE, dtype=torch.bfloat16):
+            y = run(lambda x, w, values: layers.matmul(pattern, x @ w, values))(x, w, values)
+        y.sum().backward()
+        alike(y, torch.tensor(a.toarray()).float() @ (x @ w).bfloat16().float().cpu(), 0.1)
 
 
 @case("torch.func: grad, vmap, jvp and jacobians of X and of values")

@@ -64,7 +64,8 @@ def plan_multiply(plan, values, version, operation, x):
     """Returns op(A) x with the values of a tensor or, if values is None, those of the plan, of this version."""
     with plan._lock:  # another thread may give it other values
         if values is not None:
-            take(plan, values, version, lambda new: new)
+            # (a matrix that was in host memory takes its values from there)
+            take(plan, values, version, lambda new: new if plan._block.on_gpu and not plan._uploaded else new.cpu())
         elif plan._version != version:  # as on all ranks: new values are collective
             raise Error("the plan has new values since the product that is differentiated, expected those of the product: backward() "
                         "before update_values(), or the product again")
@@ -110,6 +111,9 @@ class Pattern:
 
     def __repr__(self):
         return f"<spmm_mpi.torch.Pattern of {self.shape[0]} x {self.shape[1]}, {self.entries} entries on {self.device}>"
+
+    def __deepcopy__(self, memo):
+        return self  # it does not change
 
     def multiply(self, values, version, operation, x):
         if self.entries == 0:

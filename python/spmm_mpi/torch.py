@@ -64,6 +64,8 @@ def matmul(A, X, values=None, *, symmetric=False, shape=None):
         if values is not None and (values.dtype not in REAL or values.shape != (by.entries,)):
             raise TypeError(f"values are {list(values.shape)} of {name_of(values.dtype)}, expected [{by.entries}] of float64 or float32, "
                             f"one for each entry of the pattern")
+        if values is not None and values.device != by.device:
+            raise TypeError(f"values are on {values.device}, and the pattern is on {by.device}, expected the same: values.to(pattern.device)")
         if X.dim() == 0 or X.shape[-2 if X.dim() > 1 else 0] != rows:
             raise ValueError(f"X has the shape {list(X.shape)}, expected [{rows}, K] or [{rows}]")
     elif isinstance(by, Plan):
