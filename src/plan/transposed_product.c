@@ -272,8 +272,8 @@ void sp_transposed_destroy(sp_transposed *t)
 static spmm_status check_operands(const sp_transposed *t, const spmm_multivector *x,
                                   const spmm_multivector *y)
 {
-    TRY(sp_product_check_operand(t->product, x, t->of->y_rows, "x"));
-    TRY(sp_product_check_operand(t->product, y, t->product->y_rows, "y"));
+    TRY(sp_product_check_operand(t->product, x, t->of->y_rows, t->product->k, "x"));
+    TRY(sp_product_check_operand(t->product, y, t->product->y_rows, t->product->k, "y"));
     return sp_multivector_apart(x, y, t->product->function, "x", "y");
 }
 

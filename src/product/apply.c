@@ -13,17 +13,16 @@ spmm_transport sp_product_transport(const sp_product *p)
 
 /* ---- operands ---- */
 
-spmm_status sp_product_check_operand(const sp_product *p, const spmm_multivector *v, int64_t rows,
+spmm_status sp_product_check_operand(const sp_product *p, const spmm_multivector *v, int64_t rows, int64_t k,
                                      const char *name)
 {
     TRY(sp_multivector_check_any(v, p->function, name));
-    if (v->rows == rows && v->k == p->k && v->precision == p->precision && v->space == p->space)
-        return SPMM_OK;
+    if (v->rows == rows && v->k == k && v->precision == p->precision && v->space == p->space) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE,
                    "%s: %s is %lld x %lld %s in %s memory, expected %lld x %lld %s in %s memory", p->function,
                    name, (long long)v->rows, (long long)v->k, sp_precision_word(v->precision),
-                   sp_memory_word(v->space), (long long)rows, (long long)p->k,
-                   sp_precision_word(p->precision), sp_memory_word(p->space));
+                   sp_memory_word(v->space), (long long)rows, (long long)k, sp_precision_word(p->precision),
+                   sp_memory_word(p->space));
 }
 
 /** Returns 1 if the caller's X can be used in place. X must be row-major. If the column blocks are parts of X
@@ -82,8 +81,9 @@ static spmm_status set_x(sp_product *p, const spmm_multivector *x, const sp_exch
 /** Checks the operands of a product with 0 columns. Such a product does nothing else. */
 static spmm_status check_empty(const sp_product *p, const spmm_multivector *x, const spmm_multivector *y)
 {
-    TRY(sp_product_check_operand(p, x, p->moves->own, "x"));
-    return p->pending.kinds & SP_STEP_COMPUTES ? sp_product_check_operand(p, y, p->y_rows, "y") : SPMM_OK;
+    TRY(sp_product_check_operand(p, x, p->moves->own, p->k, "x"));
+    return p->pending.kinds & SP_STEP_COMPUTES ? sp_product_check_operand(p, y, p->y_rows, p->k, "y")
+                                               : SPMM_OK;
 }
 
 /** Checks that a product can be captured in a CUDA graph. */
@@ -117,7 +117,7 @@ static spmm_multivector by_rows(const spmm_multivector *v)
  *  y if possible, else to p->y. */
 static spmm_status set_y(sp_product *p, const spmm_multivector *x, sp_value beta, const spmm_multivector *y)
 {
-    TRY(sp_product_check_operand(p, y, p->y_rows, "y"));
+    TRY(sp_product_check_operand(p, y, p->y_rows, p->k, "y"));
     TRY(sp_multivector_apart(x, y, p->function, "x", "y"));
     const spmm_multivector *const to = &p->pending.y;
     const int64_t rows = p->local->csr.rows;
@@ -141,7 +141,7 @@ static spmm_status apply_prepare(sp_product *p, const spmm_multivector *x, sp_va
     sp_pending *const d = &p->pending;
     if (p->stream) TRY(sp_device_captures(p->stream, &d->captured));
     if (d->captured) TRY(check_capture(p));
-    TRY(sp_product_check_operand(p, x, p->moves->own, "x"));
+    TRY(sp_product_check_operand(p, x, p->moves->own, p->k, "x"));
     if (d->kinds & SP_STEP_COMPUTES) TRY(set_y(p, x, beta, y));
     const spmm_multivector rows = by_rows(x);
     return set_x(p, &rows, d->kinds & SP_STEP_MOVES ? p->exchange : NULL);

@@ -167,11 +167,11 @@ spmm_transport sp_product_transport(const sp_product *product);
  *  \return SPMM_OK, SPMM_ERR_MPI, _DEVICE */
 spmm_status sp_product_wait(sp_product *product);
 
-/** Checks shape, precision and memory of operand v. Messages name product->function. Local.
+/** Checks shape [rows x k], precision and memory of operand v. Messages name product->function. Local.
  *  \param [in] name  name of the operand in messages
  *  \return SPMM_OK, SPMM_ERR_USAGE */
 spmm_status sp_product_check_operand(const sp_product *product, const spmm_multivector *v, int64_t rows,
-                                     const char *name);
+                                     int64_t k, const char *name);
 
 /** Allocates this rank's rows of X. Local.
  *  \param [in]  k           columns of X, at most the number for which the product was created
