@@ -170,4 +170,14 @@ int sp_kernel_is_exact(const sp_kernel *kernel, spmm_precision precision, int64_
  *  there is none. Local. */
 const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format);
 
+/** Computes the gradient of the values of a: values[e] := sum of g(i, c) x(j, c) over the columns c, for each
+ *  entry e = (i, j) of a, in the order of SP_SUMS. Local.
+ *  \param [in]  a        its values are not read. Columns of a row may be in any order
+ *  \param [in]  g        [a->rows x k], row-major, in host memory and f64 or f32, as x and values are
+ *  \param [in]  x        [a->cols x k], row-major; k > 0
+ *  \param [out] values   [a->nnz x 1] in either layout
+ *  \param [in]  threads  OpenMP threads */
+void sp_cpu_values_gradient(const spmm_csr *a, const spmm_multivector *g, const spmm_multivector *x,
+                            spmm_multivector *values, int threads);
+
 #endif

@@ -104,6 +104,12 @@ spmm_status sp_cuda_scale(const void *factor, spmm_multivector *x, void *stream)
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_scale_rows(const void *factor, int64_t stride, spmm_multivector *x, void *stream);
 
+/** As sp_cpu_values_gradient() (kernels/kernel.h), with the same bits, for arrays and operands in
+ *  device memory. Local.
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_values_gradient(const spmm_csr *a, const spmm_multivector *g, const spmm_multivector *x,
+                                    spmm_multivector *values, void *stream);
+
 /** Compares a matrix with the CSR of a block, all in device memory. Local.
  *  \param [in]  a      as for spmm_plan_update_rows(): without a map
  *  \param [in]  mark   not 0

@@ -32,4 +32,10 @@ enum {
     SP_PART = SP_SECTION * SP_SECTIONS
 };
 
+/** Number of partial sums of an inner product in the gradient of the values of A. They start as +0. Column c
+ *  is added to sum c mod SP_SUMS by one fma, in increasing order. Then sum l + h is added to sum l for all
+ *  l < h, with h = SP_SUMS / 2, with half of it, and so on to h = 1. A partial sum without a column stays +0,
+ *  so no result is -0 if there are fewer than SP_SUMS columns. */
+enum { SP_SUMS = 32 };
+
 #endif

@@ -1,0 +1,157 @@
+/** The gradient of the values of A on GPUs, in the order of formats/summation.h (SP_SUMS). A warp computes 32
+ *  consecutive entries, whatever the lengths of rows. L lanes, a sub-warp, compute L entries together: lane q
+ *  has the columns c with c / 4 mod L = q, so 4 partial sums of each entry. In each step of the tree a lane
+ *  adds half of its entries and sends the others, so that at the end each lane has the sum of one entry. */
+#include "kernels/cuda/cuda_vector.cuh"
+extern "C" {
+#include "device/device_ops.h"
+}
+
+namespace {
+
+enum { GRADIENT_BLOCK = 128, OWN_SUMS = 4, MOST_LANES = SP_SUMS / OWN_SUMS };
+
+template <typename T> struct dots {
+    const int64_t *start;
+    const int32_t *col;
+    const T *g, *x;
+    T *values;
+    int64_t nnz, rows, k, ldg, ldx, stride;
+};
+
+/** Returns the last row r with start[r] <= e, the same e in all lanes, which search together. */
+__device__ inline int64_t row_of_entry(const int64_t *start, int64_t rows, int64_t e)
+{
+    const int lane = (int)(threadIdx.x % WARP);
+    int64_t low = 0, high = rows; /* start[low] <= e < start[high] */
+    while (high - low > 1) {
+        const int64_t step = (high - low + WARP - 1) / WARP, at = low + step * (lane + 1);
+        low += step * __popc(__ballot_sync(ALL_LANES, at < high && __ldg(start + at) <= e));
+        if (high > low + step) high = low + step;
+    }
+    return low;
+}
+
+/** Adds the products of up to 4 columns, of which `left` exist, to the partial sums. */
+template <int V, typename T>
+__device__ inline void add_columns(T (&s)[OWN_SUMS], const T *g, const T *x, int64_t left)
+{
+    using vector = typename vector_of<T, V>::type;
+    union columns {
+        vector all[OWN_SUMS / V];
+        T one[OWN_SUMS];
+        __device__ columns() {}
+    } gs, xs;
+    if (left >= OWN_SUMS) {
+#pragma unroll
+        for (int n = 0; n < OWN_SUMS / V; n++) {
+            gs.all[n] = load_cached((const vector *)g + n);
+            xs.all[n] = load_cached((const vector *)x + n);
+        }
+#pragma unroll
+        for (int n = 0; n < OWN_SUMS; n++) multiply_add(s[n], gs.one[n], xs.one[n]);
+        return;
+    }
+#pragma unroll
+    for (int n = 0; n < OWN_SUMS; n++)
+        if (n < left) multiply_add(s[n], load_cached(g + n), load_cached(x + n));
+}
+
+/** Adds the partial sums of N entries over the lanes that differ in the bits `distance`, distance / 2 and so
+ *  on: log2(N) of them. s[0] then has the entry whose number has these bits of the lane. */
+template <int N, typename T> __device__ inline void add_over_lanes(T (&s)[N][OWN_SUMS], int distance)
+{
+#pragma unroll
+    for (int half = N / 2; half > 0; half /= 2, distance /= 2) {
+        const bool upper = threadIdx.x & distance;
+#pragma unroll
+        for (int n = 0; n < half; n++)
+#pragma unroll
+            for (int j = 0; j < OWN_SUMS; j++) {
+                const T sent = upper ? s[n][j] : s[n + half][j], kept = upper ? s[n + half][j] : s[n][j];
+                s[n][j] = kept + __shfl_xor_sync(ALL_LANES, sent, distance);
+            }
+    }
+}
+
+/** V: columns per load. L: lanes per entry; fewer than MOST_LANES if the other partial sums have no column.
+ *  Entries are in rounds of N, so that f64 has enough registers. */
+template <typename T, int V, int L>
+__global__ void __launch_bounds__(GRADIENT_BLOCK) values_gradient(dots<T> d)
+{
+    constexpr int N = L < 4 || sizeof(T) == sizeof(float) ? L : 4, ROUNDS = L / N;
+    const int lane = (int)(threadIdx.x % WARP), q = lane % L;
+    const int64_t own = (int64_t)blockIdx.x * GRADIENT_BLOCK + threadIdx.x, first = own - lane;
+    if (first >= d.nnz) return;
+    const int64_t e = own < d.nnz ? own : d.nnz - 1,
+                  last = d.nnz - first < WARP ? d.nnz - 1 : first + WARP - 1;
+    int64_t row = row_of_entry(d.start, d.rows, first), end = row_of_entry(d.start, d.rows, last) + 1;
+    while (end - row > 1) {
+        const int64_t middle = row + (end - row) / 2;
+        (__ldg(d.start + middle) <= e ? row : end) = middle;
+    }
+    const T *const g = d.g + row * d.ldg, *const x = d.x + __ldg(d.col + e) * d.ldx;
+    T sum[ROUNDS][OWN_SUMS];
+#pragma unroll
+    for (int round = 0; round < ROUNDS; round++) {
+        T s[N][OWN_SUMS];
+        const T *gs[N], *xs[N];
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            const int from = lane - q + n * ROUNDS + round;
+            set_all(s[n], (T)0);
+            gs[n] = (const T *)__shfl_sync(ALL_LANES, (unsigned long long)g, from);
+            xs[n] = (const T *)__shfl_sync(ALL_LANES, (unsigned long long)x, from);
+        }
+        for (int64_t c = q * OWN_SUMS; c < d.k; c += L * OWN_SUMS)
+#pragma unroll
+            for (int n = 0; n < N; n++) add_columns<V>(s[n], gs[n] + c, xs[n] + c, d.k - c);
+        add_over_lanes(s, L / 2);
+#pragma unroll
+        for (int j = 0; j < OWN_SUMS; j++) sum[round][j] = s[0][j];
+    }
+    add_over_lanes(sum, ROUNDS / 2);
+    /* adding -0 changes nothing; +0, the partial sums without a column, makes a -0 a +0 */
+    const T zero = d.k < SP_SUMS ? (T)0 : (T)-0.0;
+    if (own < d.nnz) d.values[own * d.stride] = (sum[0][0] + sum[0][2]) + (sum[0][1] + sum[0][3]) + zero;
+}
+
+template <typename T, int V> void launch(const dots<T> &d, cudaStream_t stream)
+{
+    const auto kernel = d.k <= 2 * OWN_SUMS   ? values_gradient<T, V, 2>
+                        : d.k <= 4 * OWN_SUMS ? values_gradient<T, V, 4>
+                                              : values_gradient<T, V, MOST_LANES>;
+    kernel<<<grid_of(d.nnz, GRADIENT_BLOCK), GRADIENT_BLOCK, 0, stream>>>(d);
+}
+
+} // namespace
+
+extern "C" spmm_status sp_cuda_values_gradient(const spmm_csr *a, const spmm_multivector *g,
+                                               const spmm_multivector *x, spmm_multivector *values,
+                                               void *stream)
+{
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
+    if (a->nnz == 0) return SPMM_OK;
+    with_real(a->precision, [&](auto value) {
+        using T = decltype(value);
+        const int64_t stride = values->layout == SPMM_ROW_MAJOR ? values->ld : 1;
+        const dots<T> d = {a->irp,
+                           a->ja,
+                           (const T *)g->data,
+                           (const T *)x->data,
+                           (T *)values->data,
+                           a->nnz,
+                           a->rows,
+                           x->k,
+                           g->ld,
+                           x->ld,
+                           stride};
+        const uintptr_t mixed = (uintptr_t)d.g | (uintptr_t)d.x |
+                                (uintptr_t)((d.ldg | d.ldx) * (int64_t)sizeof(T));
+        if (mixed % VECTOR_BYTES == 0)
+            launch<T, VECTOR_BYTES / (int)sizeof(T)>(d, (cudaStream_t)stream);
+        else
+            launch<T, 1>(d, (cudaStream_t)stream);
+    });
+    return sp_device_launched("values_gradient");
+}
