@@ -76,6 +76,34 @@ spmm_status spmm_plan_update_rows(spmm_plan *plan, const spmm_rows *a, int *same
 spmm_status spmm_apply_rows(spmm_plan *plan, const spmm_rows *a, const spmm_multivector *x,
                             spmm_multivector *y, int *same);
 
+/** Computes the gradient with respect to the values of A, for the training of graph networks: if G is the
+ *  gradient of a function of Y = A X with respect to Y, that with respect to the value of entry e = (i, j) of
+ *  A is the sum of G(i, c) X(j, c) over the columns c. This is a product of dense matrices sampled at the
+ *  entries of A (SDDMM). The values of A are not read.
+ *
+ *  The order of a sum depends on nothing but k: there are 32 partial sums, which start as +0. Column c is
+ *  added to sum c mod 32 by one fma in the precision of the plan, in increasing order. Then sum l + 16 is
+ *  added to sum l for all l < 16, likewise 8, 4, 2 and 1. CPUs and GPUs, any threads and any ranks give the
+ *  same bits.
+ *
+ *  Collective over the plan's communicator. Not while a product is computed. The first call, and the first
+ *  with more columns than the calls before, allocates buffers; k may change from call to call. Rows of X are
+ *  exchanged in full precision, and once more than in the product. If a plan of one rank has a stream, the
+ *  gradient is queued there, and the call can be captured in a CUDA graph after an equal one. Otherwise the
+ *  gradient is complete on return; with a stream and several ranks, only the exchange is.
+ *  \param [in,out] plan  reusable; of f64 or f32, on a grid P x 1
+ *  \param [in]  g       this rank's rows of G, distributed as Y is, [rows of Y x k]
+ *  \param [in]  x       this rank's rows of X, [rows of X x k]; its ghost rows are not used. k is the same on
+ *                       all ranks and need not be the plan's. If it is 0, the gradient is 0
+ *  \param [out] values  [csr.nnz of this rank's block x 1], in the order of csr.as of the block; undefined on
+ *                       error. g, x and values are the caller's, in the plan's precision, in the memory of
+ *                       its device, and in either layout. values does not overlap the others
+ *  \return SPMM_OK, SPMM_ERR_USAGE (also for complex values, and on a grid P x Q with Q > 1), _MEMORY,
+ *          _LIMIT, _NO_DEVICE, _DEVICE, _MPI. After a wrong argument or a failed set-up the same status on
+ *          every rank. If a rank fails later, the ranks that wait for its rows of X get SPMM_ERR_MPI */
+spmm_status spmm_plan_values_gradient(spmm_plan *plan, const spmm_multivector *g, const spmm_multivector *x,
+                                      spmm_multivector *values);
+
 /** Makes later products of a plan of one rank on a GPU use a stream, as spmm_plan_options.stream does. Waits
  *  for products that are queued in the former stream, which must still exist. Local.
  *  \param [in,out] plan    reusable

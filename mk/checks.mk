@@ -83,7 +83,7 @@ TOOLKIT := $(abspath $(EMULATED))/toolkit
 # with 3 GPUs, each of 2 ranks has one of its own, and two of 4 ranks share one
 EMULATED_GPUS ?= 3
 # tests that take at most a minute or two on the emulated GPU
-EMULATED_TESTS ?= test_choose test_gpu test_gpu_shapes test_gpu_query test_gpu_series test_gpu_lists test_gpu_reduce test_gpu_digests test_gpu_plan test_gpu_steps test_gpu_exchange test_gpu_rounded test_gpu_cut test_gpu_stream test_gpu_unread test_gpu_transposed test_gpu_diagonal test_gpu_update_rows test_gpu_at_once test_gpu_multivector_ops test_widths test_gpu_widths test_gpu_python
+EMULATED_TESTS ?= test_choose test_gpu test_gpu_shapes test_gpu_query test_gpu_series test_gpu_lists test_gpu_reduce test_gpu_digests test_gpu_plan test_gpu_steps test_gpu_exchange test_gpu_rounded test_gpu_cut test_gpu_stream test_gpu_unread test_gpu_transposed test_gpu_diagonal test_gpu_values_gradient test_gpu_update_rows test_gpu_at_once test_gpu_multivector_ops test_widths test_gpu_widths test_gpu_python
 # when the toolkit changes, everything that was built with it is built again
 $(TOOLKIT)/lib64/libcudart_static.a: $(shell find tests/emulated_gpu -type f) | deps
 	$(Q)[ "$$(uname -m)" = x86_64 ] || { echo 'check-emulated: the emulated GPU is written for x86-64' >&2; exit 1; }

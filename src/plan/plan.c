@@ -177,6 +177,7 @@ void spmm_plan_destroy(spmm_plan *p)
     if (!p) return;
     while (!sp_is_forked() && !sp_plan_try(p)) sched_yield(); /* another thread is in a call */
     sp_transposed_destroy(p->transposed);
+    sp_values_gradient_destroy(p);
     sp_product_destroy(p->forward);
     destroy_own(p->own);
     sp_free(p);

@@ -29,6 +29,20 @@ typedef struct sp_plan_own {
         *compared_event; /* recorded after it; NULL before the first one that a product does not wait for */
 } sp_plan_own;
 
+/** What gradients of the values need in addition to the product (values_gradient.c). Zeroed until needed. */
+typedef struct sp_values_gradient {
+    sp_ghosted_block halo; /* the block without the joint exchange, if the product has it */
+    char *arrays;          /* copies of its row starts and columns in GPU memory, if there are no others */
+    sp_exchange *exchange; /* NULL: no rows of X are exchanged, or none have been so far */
+    int64_t k;             /* the number of columns for which `exchange` is set; 0: none */
+    /* Row-major copies of operands, for the most columns so far; that of X has ghost rows if there is an
+     * exchange. */
+    spmm_multivector x, g;
+} sp_values_gradient;
+
+/** Frees the members. Waits for gradients that are queued. Collective over the plan's communicator. */
+void sp_values_gradient_destroy(spmm_plan *plan);
+
 /** Copies what is older on the host from the caller's CSR in GPU memory: values or all arrays. Local.
  *  \param [in] own  NULL: there is nothing to copy
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_DEVICE */
@@ -47,6 +61,7 @@ struct spmm_plan {
     int64_t k_max;    /* the k of spmm_plan_create() */
     sp_product *forward;
     sp_transposed *transposed; /* NULL before the first product with the transpose */
+    sp_values_gradient gradient;
     sp_plan_own *own; /* what the plan owns, e.g. the grid and the blocks to which its products point; NULL if
                          spmm_plan_create() did not make the plan */
 };
