@@ -163,6 +163,7 @@ module spmm
   public :: spmm_multivector_axpby_complex, spmm_multivector_scale_complex
   public :: spmm_apply, spmm_apply_begin, spmm_apply_end, spmm_apply_transposed, spmm_plan_update_values
   public :: spmm_plan_update_rows, spmm_apply_rows, spmm_plan_set_stream, spmm_rows_apply
+  public :: spmm_plan_values_gradient
 
   ! call spmm_multivector_pointer(v, p, status): p(ld, rows), real or complex of kind real64 or real32, points to
   ! the rows of a multivector in host memory, without ghost rows. If the multivector has elements of another type or is
@@ -546,6 +547,13 @@ module spmm
       type(spmm_multivector), intent(in) :: x
       type(spmm_multivector), intent(inout) :: y
       integer(c_int), intent(out) :: same
+      integer(c_int) :: status
+    end function
+    function c_plan_values_gradient(plan, g, x, values) bind(c, name="spmm_plan_values_gradient") result(status)
+      import
+      type(c_ptr), value :: plan
+      type(spmm_multivector), intent(in) :: g, x
+      type(spmm_multivector), intent(inout) :: values
       integer(c_int) :: status
     end function
     function c_plan_set_stream(plan, stream) bind(c, name="spmm_plan_set_stream") result(status)
@@ -1188,6 +1196,15 @@ contains
     answer = 0
     status = c_apply_rows(plan%handle, a, x, y, answer)
     same = status == SPMM_OK .and. answer == 1
+  end subroutine
+
+  ! values: one column, as many rows as the block has entries
+  subroutine spmm_plan_values_gradient(plan, g, x, values, status)
+    type(spmm_plan), intent(in) :: plan
+    type(spmm_multivector), intent(in) :: g, x
+    type(spmm_multivector), intent(inout) :: values
+    integer(c_int), intent(out) :: status
+    status = c_plan_values_gradient(plan%handle, g, x, values)
   end subroutine
 
   ! stream: as the member of spmm_plan_options

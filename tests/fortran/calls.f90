@@ -522,6 +522,25 @@ contains
     call spmm_multivector_destroy(x)
   end subroutine
 
+  ! Checks the gradient of the values of A: with columns of 1 it is their number, 4.
+  subroutine gradients(plan, rows, entries)
+    type(spmm_plan), intent(in) :: plan
+    integer(c_int64_t), intent(in) :: rows, entries
+    type(spmm_multivector) :: g, values
+    real(real64), pointer :: pg(:, :), pv(:, :)
+    call spmm_multivector_create(rows, 4_int64, SPMM_F64, SPMM_CPU, g, status)
+    call spmm_multivector_pointer(g, pg, status)
+    pg = 1
+    call spmm_multivector_create(entries, 1_int64, SPMM_F64, SPMM_CPU, values, status)
+    call spmm_multivector_pointer(values, pv, status)
+    call spmm_plan_values_gradient(plan, g, g, values, status)
+    call check("the values of A have a gradient", status == SPMM_OK .and. all(abs(pv(1, :) - 4) < 1e-12_real64))
+    call spmm_plan_values_gradient(plan, g, values, values, status)
+    call fails("an X of other rows has none", SPMM_ERR_USAGE, "spmm_plan_values_gradient: ")
+    call spmm_multivector_destroy(g)
+    call spmm_multivector_destroy(values)
+  end subroutine
+
   subroutine make_block(block, spec)
     type(spmm_block), intent(out) :: block
     character(*), intent(in) :: spec
@@ -668,6 +687,7 @@ contains
     call check("and multiplied", right(1.0_real64, block, py))
     call rows(plan, block, x, y, py)
     call diagonals(plan, y%rows)
+    call gradients(plan, y%rows, block%csr%nnz)
     call spmm_plan_view(plan, status)
     call check("a plan is printed", status == SPMM_OK)
     call spmm_plan_view_text(plan, text, status)
