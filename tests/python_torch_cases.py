@@ -274,7 +274,7 @@ def _():
         late = compiled(mine, own)
         plan.update_values(a.data)
         refused(Error, "the plan has new values since", late.backward)
-        if DEVICE == "cpu":  # a matrix of SciPy is no input of compiled code: matmul() is called between its parts
+        if DEVICE == "cpu":  # compiled code calls these between its parts
             y = torch.compile(lambda z: matmul(a, z) * 2, backend="eager")(mine.detach())
             alike(y, torch.tensor(2 * (a @ mine.detach().numpy())))
             y = torch.compile(lambda z: (plan @ z) * 2, backend="eager")(mine.detach())

@@ -21,7 +21,7 @@ from ._torch_products import CONJUGATE, SAVED, Pattern, plain, plan_gradient, pl
 
 ADJOINT = {NO_TRANSPOSE: CONJUGATE_TRANSPOSE, TRANSPOSE: CONJUGATE, CONJUGATE_TRANSPOSE: NO_TRANSPOSE, CONJUGATE: TRANSPOSE}
 OF_ROWS = NO_TRANSPOSE, CONJUGATE  # the result has the rows of A
-OF_SYMMETRIC = {TRANSPOSE: NO_TRANSPOSE, CONJUGATE_TRANSPOSE: CONJUGATE}  # the same, without a transposed matrix
+OF_SYMMETRIC = {TRANSPOSE: NO_TRANSPOSE, CONJUGATE_TRANSPOSE: CONJUGATE}  # without a transposed matrix
 
 
 # ---- the products ----

@@ -100,7 +100,7 @@ class Pattern:
         rows, cols, self.shape = places(A, shape)
         self.device, self.entries = rows.device, len(rows)
         self._indptr, self._indices, self._order, self._place, self._lengths = ordered(rows, cols, self.shape)
-        self._plans, self._ones, self._lock = {}, {}, threading.RLock()  # tables: type of the values -> a Plan; -> ones
+        self._plans, self._ones, self._lock = {}, {}, threading.RLock()  # tables: type of the values -> ..
         self._number, (self._y_size, self._x_size) = next(plans.numbers), self.shape
         plans.numbered[self._number] = self
 
@@ -147,7 +147,8 @@ class Pattern:
         else:
             a, options = gpu_matrix.GpuEntries(self.shape, self._indptr, self._indices, data), {"device": "cuda"}
             a.checked = True
-            if values.dtype == torch.float32:  # a plan that is made again for more products would have other bits
+            # a plan that is made again for more products would have other bits
+            if values.dtype == torch.float32:
                 options["products"] = STAGES[1]
         plan = self._plans[values.dtype] = Plan(world.own(), a, rows="distributed", **options)
         plan._taken = weakref.ref(values), version_of(values)

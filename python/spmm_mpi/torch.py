@@ -111,7 +111,7 @@ def converted(X, dtype, by):
     raise TypeError(f"X is {name_of(X.dtype)}, and A is {name_of(dtype)}, expected the same: X.to({dtype})")
 
 
-kept = {}  # id of a sparse tensor or edge_index -> (weak reference to it, what its pattern was made of, its Pattern)
+kept = {}  # id of a tensor -> (weak reference to it, what its pattern was made of, its Pattern)
 
 
 def of_tensor(A, values, shape):
