@@ -124,10 +124,10 @@ def _():
         for kind in (torch.bfloat16, torch.float16, torch.int64):
             wrong = torch.eye(5, device=DEVICE).to(kind)
             refused(TypeError, "expected float64, float32, complex128 or complex64: ", layers.linear, comm, wrong, wrong)
-            if kind is torch.int64:
+            if kind is torch.bfloat16:
+                refused(TypeError, "X is bfloat16, expected float64: X.to(torch.float64)", layers.matmul, plan, wrong)
+            else:
                 alike(layers.matmul(plan, wrong), torch.eye(5))
-                continue
-            refused(TypeError, f"X is {str(kind)[6:]}, and A is float64, expected the same: X.to(torch.float64)", layers.matmul, plan, wrong)
             with torch.autocast(DEVICE, dtype=torch.bfloat16):
                 alike(layers.matmul(plan, wrong), torch.eye(5))
         refused(TypeError, "expected a communicator of mpi4py", layers.linear, None, torch.eye(5), torch.eye(5))
@@ -339,6 +339,18 @@ def _():
                 alike(mine.grad, whole.grad[plan.x_range], bound)
                 expected = dense.grad[plan.y_range][block.row, block.col] / 2
                 alike(own.grad, expected, bound)
+
+
+@case("values that are wrong on one rank are refused on all")
+def _():
+    a, x = random_matrix(40, 40, density=0.3), random_x(40, 3)
+    with Plan(comm, on_root(a), device=DEVICE) as plan:
+        mine, own = tensor(x[plan.x_range]), tensor(plan.block().data)
+        wrong = own[1:] if comm.rank == comm.size - 1 else own
+        refused(ValueError, "one for each entry of block()", layers.matmul, plan, mine, wrong)
+        last = comm.rank == comm.size - 1
+        refused(TypeError if last else Error, "X", layers.matmul, plan, mine.bfloat16() if last else mine, own)
+        alike(layers.matmul(plan, mine, own), torch.tensor(a @ x)[plan.y_range])
 
 
 @case("torch.distributed has the ranks of the plan; under torchrun a plan over ranks is refused")

@@ -296,7 +296,7 @@ def widened(x, dtype):
         return x
     torch = torch_tensor(x)
     if torch:
-        found = torch_types().get(x.dtype) or numpy_type(x, "X")
+        found = torch_types().get(x.dtype) or numpy_type(x, "X", dtype)
         return x if found == dtype or not np.can_cast(found, dtype) else x.to(getattr(torch, dtype.name))
     if not isinstance(x, np.ndarray) and type(x).__module__.partition(".")[0] != "cupy":
         return x

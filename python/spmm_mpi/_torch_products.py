@@ -34,7 +34,7 @@ def by_plan(plan, operation, x):
         return conjugated.conj_physical()
     by = plan if operation == NO_TRANSPOSE else plan.T if operation == TRANSPOSE else plan.H
     # (a plan examines a tensor in host memory for longer than an array of NumPy)
-    return torch.from_numpy(by @ x.numpy()) if x.device.type == "cpu" else by @ x
+    return torch.from_numpy(by @ x.numpy()) if x.device.type == "cpu" and x.dtype is not torch.bfloat16 else by @ x
 
 
 SAVED = -1  # in place of a version: PyTorch has saved the values, and has checked that they are as before

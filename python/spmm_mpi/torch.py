@@ -44,8 +44,8 @@ def matmul(A, X, values=None, *, symmetric=False, shape=None):
           kept as long as the tensor, and made again when its numbers change.
     X: a tensor [rows, K], [rows], or a batch [.., rows, K], which is multiplied as one X of more columns. It has
     the type of the values, float64 or float32. (The values of a plan may be complex.) With a plan of float64, an
-    X of another type but the 16-bit ones is converted, and its gradient has its type. Under torch.autocast, an X
-    of 16 bits is converted to the type of A.
+    X of a type that NumPy converts to it is converted, and its gradient has its type. Under torch.autocast, an X of
+    16 bits is converted to the type of A.
     symmetric: asserts that A is symmetric, without a check. The gradient of X is then computed as A G: this needs
     no transposed matrix, which takes as much memory as the plan, and its bits do not depend on the number of
     ranks.
@@ -59,24 +59,11 @@ def matmul(A, X, values=None, *, symmetric=False, shape=None):
     if isinstance(by, torch.Tensor):
         by, values = of_tensor(by, values, shape)
     if isinstance(by, Pattern):
-        rows = by._x_size if operation == NO_TRANSPOSE else by._y_size
-        expected = values.dtype if values is not None else X.dtype if X.dtype in REAL else torch.float32
-        if values is not None and (values.dtype not in REAL or values.shape != (by.entries,)):
-            raise TypeError(f"values are {list(values.shape)} of {name_of(values.dtype)}, expected [{by.entries}] of float64 or float32, "
-                            f"one for each entry of the pattern")
-        if values is not None and values.device != by.device:
-            raise TypeError(f"values are on {values.device}, and the pattern is on {by.device}, expected the same: values.to(pattern.device)")
-        if X.dim() == 0 or X.shape[-2 if X.dim() > 1 else 0] != rows:
-            raise ValueError(f"X has the shape {list(X.shape)}, expected [{rows}, K] or [{rows}]")
+        X = checked(by, operation, X, values)
     elif isinstance(by, Plan):
-        expected = TYPES[by._type]
-        if values is not None and (values.dtype is not expected or values.shape != (by._entries,) or expected not in REAL):
-            raise TypeError(f"values are {list(values.shape)} of {name_of(values.dtype)}, expected [{by._entries}] of {by._type}, real and one "
-                            f"for each entry of plan.block()")
+        X = of_type(TYPES[by._type], X)
     else:
         raise TypeError(f"A is a {type(A).__name__}, expected a plan, a pattern, a sparse tensor or an edge_index")
-    if X.dtype is not expected:
-        X = converted(X, expected, by)
     given = X
     if X.dim() > 2:  # a batch: more columns
         X = X.movedim(-2, 0)
@@ -93,7 +80,6 @@ def of_transposed(A):
 
 
 REAL = torch.float64, torch.float32
-HALVES = torch.float16, torch.bfloat16
 TYPES = {name: getattr(torch, name) for name in ("float64", "float32", "complex128", "complex64")}
 
 
@@ -101,14 +87,33 @@ def name_of(dtype):
     return str(dtype).partition(".")[2]
 
 
-def converted(X, dtype, by):
-    """Returns X in the type of a product, if it may be converted. Raises TypeError."""
-    mixed = X.dtype in HALVES and torch.is_autocast_enabled(X.device.type)
-    if mixed or isinstance(by, Plan) and dtype is torch.float64 and X.dtype not in HALVES and not X.is_complex():
-        return X.to(dtype)
-    if isinstance(by, Plan) and X.is_complex() and not dtype.is_complex:
-        return X  # the plan multiplies its parts, or refuses it
-    raise TypeError(f"X is {name_of(X.dtype)}, and A is {name_of(dtype)}, expected the same: X.to({dtype})")
+def of_type(dtype, X):
+    """Returns X for a plan, converted as for `plan @ X`. What the plan refuses is not refused here, because it
+    tells all ranks."""
+    if X.dtype is dtype or dtype is not torch.float64 or X.dtype is torch.bfloat16 or X.is_complex():
+        return by_autocast(X, dtype)
+    return X.to(dtype)
+
+
+def by_autocast(X, dtype):
+    return X.to(dtype) if X.dtype in (torch.float16, torch.bfloat16) and torch.is_autocast_enabled(X.device.type) else X
+
+
+def checked(pattern, operation, X, values):
+    """Returns X for a pattern. Raises TypeError, ValueError."""
+    rows = pattern._x_size if operation == NO_TRANSPOSE else pattern._y_size
+    if values is not None and (values.dtype not in REAL or values.shape != (pattern.entries,)):
+        raise TypeError(f"values are {list(values.shape)} of {name_of(values.dtype)}, expected [{pattern.entries}] of float64 or float32, one "
+                        f"for each entry of the pattern")
+    if values is not None and values.device != pattern.device:
+        raise TypeError(f"values are on {values.device}, and the pattern is on {pattern.device}, expected the same: values.to(pattern.device)")
+    if X.dim() == 0 or X.shape[-2 if X.dim() > 1 else 0] != rows:
+        raise ValueError(f"X has the shape {list(X.shape)}, expected [{rows}, K] or [{rows}]")
+    expected = values.dtype if values is not None else X.dtype if X.dtype in REAL else torch.float32
+    X = by_autocast(X, expected)
+    if X.dtype is not expected:
+        raise TypeError(f"X is {name_of(X.dtype)}, and A is {name_of(expected)}, expected the same: X.to({expected})")
+    return X
 
 
 kept = {}  # id of a tensor -> (weak reference to it, what its pattern was made of, its Pattern)
