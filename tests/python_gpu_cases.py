@@ -366,7 +366,8 @@ def _():
         assert plan.apply(x, out=y, alpha=2, beta=1) is y
         near(y.cpu().numpy(), 3 * EXPECTED[plan.y_range])
         refused(TypeError, "requires a gradient", plan.__matmul__, x.clone().requires_grad_())
-        for other in (torch.bfloat16, torch.int64, torch.float32):
+        refused(TypeError, "X is bfloat16, expected float64: X.to(torch.float64)", plan.__matmul__, x.bfloat16())
+        for other in (torch.float16, torch.int64, torch.float32):
             converted = x.to(other)
             alike = torch.tensor(X).to(other).to(torch.float64).numpy()
             near((plan @ converted).cpu().numpy(), (A @ alike)[plan.y_range])
