@@ -2,6 +2,8 @@
 import threading
 import weakref
 
+import numpy as np
+import scipy.sparse
 import torch
 
 from . import _gpu_matrix as gpu_matrix
@@ -210,19 +212,28 @@ def ordered(rows, cols, shape):
     place[e]. order: None if the entries have this order and are unique; lengths: None if they are unique."""
     if shape[1] > matrix.MOST_COLUMNS:
         raise ValueError(f"A has {shape[1]} columns, expected at most {matrix.MOST_COLUMNS}")
-    order = place = lengths = None
     back = (rows[1:] < rows[:-1]) | (rows[1:] == rows[:-1]) & (cols[1:] <= cols[:-1])
-    if bool(back.any()):
-        order = torch.argsort(cols, stable=True)
-        order = order[torch.argsort(rows[order], stable=True)]
-        rows, cols = rows[order], cols[order]
-        new = torch.ones(len(rows), dtype=torch.bool, device=rows.device)
-        new[1:] = (rows[1:] != rows[:-1]) | (cols[1:] != cols[:-1])
-        place = torch.empty_like(order)
-        place[order] = torch.cumsum(new, 0) - 1
-        if not bool(new.all()):
-            first = torch.nonzero(new)[:, 0]
-            lengths = torch.diff(first, append=first.new_tensor([len(rows)]))
-            rows, cols = rows[first], cols[first]
-    starts = torch.searchsorted(rows, torch.arange(shape[0] + 1, device=rows.device))
-    return starts, cols.to(torch.int32), order, place, lengths
+    if not bool(back.any()):
+        return starts_of(rows, shape), cols.to(torch.int32), None, None, None
+    if rows.device.type == "cpu":  # SciPy's conversion is several times as fast as sorting, but sums duplicates
+        made = scipy.sparse.coo_matrix((np.arange(len(rows)), (rows.numpy(), cols.numpy())), shape).tocsr()
+        if made.nnz == len(rows):
+            made.sort_indices()
+            starts, cols, order = (torch.from_numpy(part) for part in (made.indptr, made.indices, made.data))
+            place = torch.empty_like(order)
+            place[order] = torch.arange(len(order))
+            return starts.long(), cols.to(torch.int32), order, place, None
+    order = torch.argsort(cols, stable=True)
+    order = order[torch.argsort(rows[order], stable=True)]
+    rows, cols = rows[order], cols[order]
+    new = torch.ones(len(rows), dtype=torch.bool, device=rows.device)
+    new[1:] = (rows[1:] != rows[:-1]) | (cols[1:] != cols[:-1])
+    place = torch.empty_like(order)
+    place[order] = torch.cumsum(new, 0) - 1
+    first = torch.nonzero(new)[:, 0]
+    lengths = torch.diff(first, append=first.new_tensor([len(rows)])) if len(first) < len(rows) else None
+    return starts_of(rows[first], shape), cols[first].to(torch.int32), order, place, lengths
+
+
+def starts_of(rows, shape):
+    return torch.searchsorted(rows, torch.arange(shape[0] + 1, device=rows.device))
