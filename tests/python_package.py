@@ -36,11 +36,11 @@ def missing():
     return None
 
 
-def relay(script, ranks, failed, limit=100):
+def relay(script, ranks, failed, limit=100, arguments=()):
     """Runs a script of cases and prints its lines. Returns whether a case or the script failed; failed: sentence of a FAIL
     line if only the script did."""
     try:
-        done = python(script, ranks=ranks, limit=limit)
+        done = python(script, *arguments, ranks=ranks, limit=limit)
         text, code = done.stdout, done.returncode
     except subprocess.TimeoutExpired as error:
         text, code = (error.stdout or b"").decode() if isinstance(error.stdout, bytes) else error.stdout or "", "none: it hung"

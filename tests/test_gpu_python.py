@@ -1,5 +1,5 @@
-"""The Python package on a GPU: tests/python_gpu_cases.py on 1 and 2 ranks.
-limit: 400"""
+"""The Python package on a GPU: tests/python_gpu_cases.py and, with PyTorch, tests/python_torch_cases.py on 1 and 2 ranks.
+limit: 600"""
 import command
 from command import finish, scratch, skip
 from python_package import missing, python, relay
@@ -16,4 +16,9 @@ if why:
     finish()
 for ranks in (1, 2):
     command.failed |= relay(command.ROOT / "tests/python_gpu_cases.py", ranks, f"the cases run on {ranks} ranks to their end", limit=180)
+if python("-c", "import torch\nassert torch.cuda.is_available()").returncode:
+    skip("PyTorch differentiates products on a GPU", "this Python has no torch with a GPU")
+    finish()
+for ranks in (1, 2):
+    command.failed |= relay(command.ROOT / "tests/python_torch_cases.py", ranks, f"the cases of PyTorch run on {ranks} ranks to their end", 180, ["cuda"])
 finish()

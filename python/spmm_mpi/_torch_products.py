@@ -215,7 +215,7 @@ def ordered(rows, cols, shape):
     back = (rows[1:] < rows[:-1]) | (rows[1:] == rows[:-1]) & (cols[1:] <= cols[:-1])
     if not bool(back.any()):
         return starts_of(rows, shape), cols.to(torch.int32), None, None, None
-    if rows.device.type == "cpu":  # SciPy's conversion is several times as fast as sorting, but sums duplicates
+    if rows.device.type == "cpu":  # SciPy's conversion is faster than sorting, but sums duplicates
         made = scipy.sparse.coo_matrix((np.arange(len(rows)), (rows.numpy(), cols.numpy())), shape).tocsr()
         if made.nnz == len(rows):
             made.sort_indices()
