@@ -15,6 +15,8 @@ from python_ranks import case, comm, on_root, random_matrix, random_x, refused, 
 from spmm_mpi import Error, Plan, matmul
 
 DEVICE = sys.argv[1] if len(sys.argv) > 1 else "cpu"
+if DEVICE == "cuda":
+    torch.cuda.set_device(comm.rank % torch.cuda.device_count())
 
 
 def tensor(values, gradient=True):
@@ -387,7 +389,10 @@ def _():
     refused(TypeError, "a sparse tensor, which has values", layers.matmul, csr_tensor(a), x, tensor(a.data))
     number, empty = pattern._number, layers.Pattern(torch.empty(2, 0, dtype=torch.int64, device=DEVICE), (9, 6))
     alike(layers.matmul(empty, x), torch.zeros(9, 2))
-    assert layers.matmul(pattern, x[:, :0]).shape == (9, 0)
+    values = tensor(a.data)
+    none = layers.matmul(pattern, x[:, :0], values)
+    none.sum().backward()
+    assert none.shape == (9, 0) and not values.grad.any()
     del pattern
     refused(Error, "no longer exists", torch.ops.spmm_mpi.multiply, None, x, number, 0, 9, 6, 0, False)
 
