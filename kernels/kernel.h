@@ -155,6 +155,9 @@ const sp_kernel *sp_kernels_all(int *count);
 /** Returns the kernel whose name is `id`, including added kernels; NULL if there is none. Local. */
 const sp_kernel *sp_kernel_find(const char *id);
 
+/** Returns 1 if `id` is the name of a baseline kernel, also in a build without them, else 0. Local. */
+int sp_kernel_is_baseline(const char *id);
+
 /** Returns 1 if `id` is the name of a baseline kernel that this build does not contain (make BASELINE=0),
  *  else 0. Local. */
 int sp_kernel_left_out(const char *id);

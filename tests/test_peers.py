@@ -66,8 +66,10 @@ if here:
         result = run(*FAST, "--kernel", "all", "-k", "3", "lap2d5:20", ranks=2)
         verified(result, "all", sum(line.split()[1:2] == ["cpu"] for line in listing.splitlines()))
         for name in here:
-            assert re.search(rf"^ +3  {name} .* theirs$", result.out, re.M), result.out
-        equal(len(re.findall(r" theirs$", result.out, re.M)), len(here), result.out)
+            of = next(r["library"] for r in result.records if r["run"]["kernel"] == name)
+            assert re.search(rf"^ +3  {name} .* PASS  theirs: {re.escape(of['way'])}$", result.out, re.M), result.out
+            within(result.out.replace("\n" + 11 * " ", " "), f" {name}: {of['version']}\n")
+        equal(len(re.findall(r"  theirs: ", result.out)), len(here), result.out)
     with test("auto and --autotune never take one"):
         for args in ((), ("--autotune",)):
             result = run(*FAST, *args, "-k", "1,4", "rmat:9,6")
@@ -105,7 +107,7 @@ with test("an adaptor that cannot be loaded is one line: an error by name, left 
         refused(run("--kernel", "eigen", "missing.mtx", ranks=2, program=SPMM), 4, "eigen cannot be used here: ")
     result = run(*FAST, "--kernel", "all", "-k", 2, "lap2d5:9", ranks=2, program=SPMM)
     equal(result.code, 0, result.err)
-    equal(len(re.findall(r"^ +eigen +left out: eigen cannot be used here: ", result.out, re.M)), 1, result.out)
+    equal(len(re.findall(r"^left out   eigen cannot be used here:", result.out, re.M)), 1, result.out)
     within(run("--list-kernels", records=False, program=SPMM).out, "eigen cannot be used here: ")
 
 with test("an adaptor beside the program is found, and of its ways one that fits is taken"):
@@ -121,7 +123,7 @@ with test("a precision or K that it has no product for is refused, and left out 
         refused(run(*FAST, "--kernel", "eigen", *args, "lap2d5:9", program=SPMM), 4, "eigen: it has no product for these options")
     result = run(*FAST, "--kernel", "all", *args, "lap2d5:9", ranks=2, program=SPMM)
     equal(result.code, 0, result.err)
-    within(result.out, "left out: eigen: it has no product for these options")
+    within(result.out, "left out   eigen: it has no product for these options")
 
 with test("a library whose set-up fails says so, and one whose Y is wrong fails the run"):
     refused(run(*FAST, "--kernel", "eigen", "-k", 1, "lap2d5:9", ranks=2, program=SPMM, env={"BROKEN": "1"}), 4,

@@ -7,6 +7,8 @@ from command import equal, finish, refused, run, test, verified, within
 FAST = ("-d", "cpu", "-r", 2, "--warmup", 0, "-t", 1)
 MATRIX = "lap2d5:30"
 
+BASELINE = {"cpu_serial"} if re.search("^cpu_serial ", run("--list-kernels", records=False).out, re.M) else set()
+
 
 def tuned(*args, ranks=1):
     """(a run with --autotune, which must pass; its lines about kernels; whether kernels were timed)"""
@@ -71,27 +73,45 @@ with test("a rank that fails while tuning ends the job with exit code 4 and one 
                      env={"SPMM_FAULT": f"{stage}:1"})
         refused(result, 4, f"stage {stage}")
 
-with test("--kernel all ends with a table, fastest first, with shares of the DRAM bound, as the records have them"):
+with test("--kernel all prints a table for each K, fastest first, and baseline kernels in a line, as the records have them"):
     for ranks in (1, 2):
         result = run("-d", "cpu", "-t", 1, "-k", "8,2", "--kernel", "all", MATRIX, ranks=ranks)
         verified(result, "all")
-        table = result.out.split("fastest first")[1].split("bound: ")[0]
-        rows = re.findall(r"^ +(\d+)  (\w+) +[\w-]+ +([0-9.]+) +([0-9.]+) +[0-9.]+% +[0-9.]+ +([0-9.]+) +\S+ +[0-9.]+(?:  theirs)?$",
-                          table, re.M)
-        equal(len(rows), len(result.records), table)
-        equal([int(row[0]) for row in rows], sorted(r["run"]["k"] for r in result.records), "by K")
+        tables = result.out.split("bound: ")[0].split("fastest first")[1:]
+        rows = [row for table in tables for row in re.findall(
+            r"^ +(\d+)  (\w+) +[\w-]+ +([0-9.]+) +([0-9.]+) +[0-9.]+% +[0-9.]+ +([0-9.]+) +\S+ +[0-9.]+  PASS(?:  theirs: .*)?$",
+            table, re.M)]
+        timed = [dict(re.findall(r"(\w+) ([0-9.]+)(?:, |$)", re.sub(r"\s+", " ", table.split("baseline   median ms: ")[1].split("\n\n")[0]).strip()))
+                 if "\nbaseline " in table else {} for table in tables]
+        equal(len(tables), 2, result.out)
+        for k, slow in zip((8, 2), timed):
+            of = {r["run"]["kernel"]: f"{1e3 * r['apply']['median']:.4f}" for r in result.records if r["run"]["k"] == k}
+            equal({row[1]: row[2] for row in rows if int(row[0]) == k} | slow, of, "each kernel once")
+            assert "cpu_csr" not in slow and list(slow.values()) == sorted(slow.values(), key=float), slow
+        assert BASELINE <= set(timed[0]) and ("cpu_serial" in timed[0] or not BASELINE), timed
         for k in ("2", "8"):
             times = [float(row[2]) for row in rows if row[0] == k]
             equal(times, sorted(times), "fastest first")
             equal([row[3] for row in rows if row[0] == k][0], "1.00", "relative to the best")
         for r in result.records:
             assert r["copy_bytes_per_second"] > 1e8 and r["dram_bound_share"] > 0, r
-            row = next(row for row in rows if row[1] == r["run"]["kernel"] and int(row[0]) == r["run"]["k"])
-            assert abs(float(row[4]) - r["dram_bound_share"]) < 0.001, (row, r["dram_bound_share"])
+            row = next((row for row in rows if row[1] == r["run"]["kernel"] and int(row[0]) == r["run"]["k"]), None)
+            assert row is None or abs(float(row[4]) - r["dram_bound_share"]) < 0.001, (row, r["dram_bound_share"])
     lap = result.records[0]["matrix"]
     least = 12 * lap["nnz"] + 8 * (lap["rows"] + 2) + 8 * 8 * lap["rows"] * 2
     assert result.records[0]["dram_bound_share"] * result.records[0]["apply"]["median"] * \
         result.records[0]["copy_bytes_per_second"] > 0.9 * least, "the formula"
+
+with test("of --kernel all, -v also prints each run, and what was left out is a line for each reason"):
+    result = run(*FAST, "-k", "1,8", "--kernel", "all", "-v", "longrows:2000,2,1,1500")
+    verified(result, "all")
+    for r in result.records:
+        within(result.out, f"\n{r['run']['k']:4}  {r['run']['kernel']} ")
+    plain = re.sub(r"\n {11}", " ", result.out)
+    left = re.findall("^left out   (.*)$", plain, re.M)
+    equal(len(left), 1, result.out)
+    assert re.match(r"cpu_ell(, \w+)*: padded ELLPACK would take ", left[0]) and plain.count("would take") == 1, left
+    equal("cpu_serial_ell" in left[0], bool(BASELINE), left)
 
 with test("the DRAM bound is measured for --kernel all and -v alone, and not with -q"):
     for args, measured in (((), False), (("-v",), True), (("--kernel", "all", "-q"), False)):

@@ -25,9 +25,16 @@ static spmm_status measure_dram_bound(sp_session *s)
     return measured;
 }
 
+/** The results of --kernel all. */
+typedef struct comparison {
+    sp_record *runs;
+    /** For each kernel, the reason why it was left out, for the last such K; "": it was not */
+    char (*left_out)[SP_MESSAGE_BYTES];
+} comparison;
+
 /** Loads the other libraries that provide kernels for the job's device, before anything is timed. Skips
- *  libraries that cannot be used on every rank; rank 0 prints the reason. Collective. */
-static spmm_status open_libraries(sp_session *s)
+ *  libraries that cannot be used on every rank; rank 0 notes the reason in c->left_out. Collective. */
+static spmm_status open_libraries(sp_session *s, comparison *c)
 {
     const sp_job *const job = s->job;
     const int threads = job->place.binding.threads;
@@ -41,18 +48,16 @@ static spmm_status open_libraries(sp_session *s)
                           sp_peer_kernel_found(&kernel[i], path, sizeof path);
         const int broken = found && sp_peer_kernel_open(&kernel[i], threads, &version) != SPMM_OK;
         double missing = !found || broken;
-        if (broken && job->place.verbosity >= 0)
-            printf("%4s  %-*s  left out: %s\n", "", sp_job_name_width(job), kernel[i].id,
-                   spmm_error_message());
+        if (broken) snprintf(c->left_out[i], sizeof *c->left_out, "%s", spmm_error_message());
         TRY(sp_slowest(job->place.grid.comm, &missing, 1));
         s->unusable[i - ours] = missing > 0;
     }
     return SPMM_OK;
 }
 
-/** Makes one run with K = k for every kernel of the job's device and format. Appends each record to `runs`,
+/** Makes one run with K = k for every kernel of the job's device and format. Appends each record to c->runs,
  *  and increments s->runs. */
-static spmm_status multiply_every(sp_session *s, int64_t k, sp_record *runs)
+static spmm_status multiply_every(sp_session *s, int64_t k, comparison *c)
 {
     const sp_job *const job = s->job;
     int ours, kernels;
@@ -67,11 +72,9 @@ static spmm_status multiply_every(sp_session *s, int64_t k, sp_record *runs)
             continue;
         const spmm_status status = sp_job_run(s, &kernel[i], k);
         if (status == SPMM_OK) {
-            runs[s->runs - 1] = s->record;
+            c->runs[s->runs - 1] = s->record;
         } else if (status == SPMM_ERR_LIMIT) {
-            if (job->place.verbosity >= 0)
-                printf("%4lld  %-*s  left out: %s\n", (long long)k, sp_job_name_width(job), kernel[i].id,
-                       spmm_error_message());
+            snprintf(c->left_out[i], sizeof *c->left_out, "%s", spmm_error_message());
         } else {
             return status;
         }
@@ -116,26 +119,84 @@ static spmm_status note_auto(sp_session *s, int i, const sp_record *runs)
     return SPMM_OK;
 }
 
+/** Prints which kernels were left out, and why: a line for each reason. */
+static void say_left_out(comparison *c)
+{
+    int kernels;
+    const sp_kernel *const kernel = sp_kernels_all(&kernels);
+    const char *label = "left out";
+    for (int i = 0; i < kernels; i++) {
+        char text[2 * SP_MESSAGE_BYTES];
+        size_t used = 0;
+        if (!c->left_out[i][0]) continue;
+        const int named = strncmp(c->left_out[i], kernel[i].id, strlen(kernel[i].id)) == 0;
+        sp_text_add(text, sizeof text, &used, "%s", named ? c->left_out[i] : kernel[i].id);
+        for (int same = i + 1; same < kernels && !named; same++)
+            if (strcmp(c->left_out[same], c->left_out[i]) == 0) {
+                sp_text_add(text, sizeof text, &used, ", %s", kernel[same].id);
+                c->left_out[same][0] = '\0';
+            }
+        if (!named) sp_text_add(text, sizeof text, &used, ": %s", c->left_out[i]);
+        sp_report_line(stdout, label, text);
+        label = "";
+    }
+}
+
+/** Prints the versions of the other libraries that multiplied. */
+static void say_theirs(const sp_session *s, const sp_record *runs)
+{
+    const char *label = "theirs";
+    for (int i = 0; i < s->runs; i++) {
+        char text[SP_MESSAGE_BYTES];
+        int first = 0;
+        while (strcmp(runs[first].run.kernel, runs[i].run.kernel) != 0) first++;
+        if (first < i || !runs[i].library.version[0]) continue;
+        snprintf(text, sizeof text, "%s: %s", runs[i].run.kernel, runs[i].library.version);
+        sp_report_line(stdout, label, text);
+        label = "";
+    }
+}
+
+/** Runs every kernel with K number i, and prints their table, also of those before one that ends the job. */
+static spmm_status compare_one(sp_session *s, int i, comparison *c)
+{
+    const sp_job *const job = s->job;
+    const int before = s->runs, width = sp_job_name_width(job);
+    if (job->place.verbosity > 0) sp_report_table_head(stdout, width);
+    const spmm_status status = multiply_every(s, job->input.columns.k[i], c);
+    if (job->place.verbosity < 0 || s->runs == before) return status;
+    if (i > 0 || job->place.verbosity > 0) printf("\n");
+    sp_report_comparison(stdout, c->runs + before, s->runs - before, width);
+    fflush(stdout);
+    return status;
+}
+
 static spmm_status compare_all(sp_session *s)
 {
     const sp_job *const job = s->job;
     const sp_columns *const columns = &job->input.columns;
+    const int64_t ks = columns->count;
     int kernels;
-    sp_record *runs = NULL;
+    comparison c = {NULL, NULL};
     (void)sp_kernels_all(&kernels);
-    spmm_status status = sp_alloc((void **)&runs, (int64_t)kernels * columns->count, sizeof *runs, "records");
+    spmm_status status = sp_alloc((void **)&c.runs, kernels * ks, sizeof *c.runs, "records");
+    if (status == SPMM_OK)
+        status = sp_alloc_zero((void **)&c.left_out, kernels, sizeof *c.left_out, "reasons");
     status = sp_agree(job->place.grid.comm, "report", status);
-    if (status == SPMM_OK) status = open_libraries(s);
-    for (int i = 0; i < columns->count && status == SPMM_OK; i++)
-        status = multiply_every(s, columns->k[i], runs);
+    if (status == SPMM_OK) status = open_libraries(s, &c);
+    for (int i = 0; i < ks && status == SPMM_OK; i++) status = compare_one(s, i, &c);
     if (status == SPMM_OK && s->runs == 0) status = sp_no_kernel(job->options.precision);
-    if (status == SPMM_OK && job->place.verbosity >= 0)
-        sp_report_comparison(stdout, runs, s->runs, sp_job_name_width(job));
+    if (status == SPMM_OK && job->place.verbosity >= 0) {
+        sp_report_bound(stdout, c.runs);
+        say_left_out(&c);
+        say_theirs(s, c.runs);
+    }
     if (status == SPMM_OK && job->place.verbosity > 0)
-        sp_report_launches(stdout, runs, s->runs, sp_job_name_width(job));
-    for (int i = 0; i < columns->count && status == SPMM_OK && job->options.verbosity >= 0; i++)
-        status = note_auto(s, i, runs);
-    sp_free(runs);
+        sp_report_launches(stdout, c.runs, s->runs, sp_job_name_width(job));
+    for (int i = 0; i < ks && status == SPMM_OK && job->options.verbosity >= 0; i++)
+        status = note_auto(s, i, c.runs);
+    sp_free(c.left_out);
+    sp_free(c.runs);
     return status;
 }
 
@@ -172,7 +233,7 @@ spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *fai
     if (o->probe || (o->verbosity >= 0 && (all || o->verbosity > 0))) TRY(measure_dram_bound(&s));
     if (o->probe && job->place.verbosity >= 0) sp_report_probe(stdout, &s.record);
     if (says(job)) printf("\n");
-    if (job->place.verbosity >= 0) sp_report_table_head(stdout, sp_job_name_width(job));
+    if (job->place.verbosity >= 0 && !all) sp_report_table_head(stdout, sp_job_name_width(job));
     if (all) TRY(compare_all(&s));
     for (int i = 0; i < columns->count && !all; i++) TRY(sp_job_run(&s, o->kernel, columns->k[i]));
     if (says(job)) {

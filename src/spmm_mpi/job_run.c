@@ -379,7 +379,8 @@ int sp_job_name_width(const sp_job *job)
     int count, width = 14;
     const sp_kernel *kernel = sp_kernels_all(&count);
     for (int i = 0; i < count && job->options.all_kernels; i++)
-        if (kernel[i].device == job->place.binding.device && (int)strlen(kernel[i].id) > width)
+        if (kernel[i].device == job->place.binding.device && (int)strlen(kernel[i].id) > width &&
+            (job->options.verbosity > 0 || !sp_kernel_is_baseline(kernel[i].id)))
             width = (int)strlen(kernel[i].id);
     return width;
 }
@@ -402,7 +403,8 @@ static spmm_status report(const sp_session *s, run *r)
     TRY(sp_job_slowest(&place->grid, &rec->seconds));
     spmm_status status = SPMM_OK;
     if (sp_is_root(place)) {
-        if (place->verbosity >= 0) sp_report_run(stdout, rec, sp_job_name_width(job));
+        if (place->verbosity >= !!job->options.all_kernels)
+            sp_report_run(stdout, rec, sp_job_name_width(job));
         if (place->verbosity > 0) sp_report_phases(stdout, rec);
         fflush(stdout);
         status = sp_report_files(&job->options, rec);
@@ -414,10 +416,13 @@ spmm_status sp_job_run(sp_session *s, const sp_kernel *kernel, int64_t k)
 {
     run r = {.kernel = kernel, .k = k, .record = s->record};
     const sp_decision *const taken = &r.record.plan.decisions.row[SP_DECIDES_KERNEL];
+    char phase[64];
     spmm_status status;
     TRY_GOTO(make_plan(s, &r), done);
     TRY_GOTO(job_run_prepare(s->job, &r), done);
-    sp_job_phase(&s->job->place, "multiplying");
+    snprintf(phase, sizeof phase, "multiplying%s%s", s->job->options.all_kernels ? ", " : "",
+             s->job->options.all_kernels ? kernel->id : "");
+    sp_job_phase(&s->job->place, phase);
     status = products(s->job, &r);
     sp_job_phase(&s->job->place, NULL);
     if (status != SPMM_OK) goto done;

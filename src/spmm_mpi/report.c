@@ -10,6 +10,7 @@
 #include "base/enum_words.h"
 #include "base/memory.h"
 #include "base/words.h"
+#include "kernels/kernel.h"
 
 /* NOISY: standard deviation in percent of the mean above which times are reported as noisy */
 enum { NOISY = 10 };
@@ -154,18 +155,15 @@ static const char *value_text(char *text, size_t n, sp_c128 v)
     return text;
 }
 
-void sp_report_run(FILE *out, const sp_record *r, int width)
+static const char *result_text(const sp_record *r)
 {
-    char error[32], found[64], expected[64];
-    fprintf(out, "%4lld  %-*s  %-9s %10.4f %10.4f %6.1f%% %9.2f %7s  %s\n", (long long)r->run.k, width,
-            r->run.kernel, r->run.format, 1e3 * r->apply.median, 1e3 * r->apply.min, spread(r), r->gflops,
-            error_text(r, error, sizeof error),
-            r->mode == SP_VERIFY_NONE ? "not verified"
-            : r->passed               ? "PASS"
-                                      : "FAIL");
-    if (r->library.version[0])
-        fprintf(out, "      theirs: %s: %s; set-up %.4f s\n", r->library.version, r->library.way,
-                r->seconds.convert);
+    return r->mode == SP_VERIFY_NONE ? "not verified" : r->passed ? "PASS" : "FAIL";
+}
+
+/** Prints the lines below a run's row: the rounding, and what is wrong with Y. */
+static void below_row(FILE *out, const sp_record *r)
+{
+    char found[64], expected[64];
     rounded_line(out, r);
     if (r->passed || r->mode == SP_VERIFY_NONE) return;
     fprintf(out, "      wrong: %lld of %lld elements", (long long)r->error.wrong,
@@ -178,6 +176,18 @@ void sp_report_run(FILE *out, const sp_record *r, int width)
                 value_text(found, sizeof found, r->error.found),
                 value_text(expected, sizeof expected, r->error.expected), r->error.bound);
     fprintf(out, "\n");
+}
+
+void sp_report_run(FILE *out, const sp_record *r, int width)
+{
+    char error[32];
+    fprintf(out, "%4lld  %-*s  %-9s %10.4f %10.4f %6.1f%% %9.2f %7s  %s\n", (long long)r->run.k, width,
+            r->run.kernel, r->run.format, 1e3 * r->apply.median, 1e3 * r->apply.min, spread(r), r->gflops,
+            error_text(r, error, sizeof error), result_text(r));
+    if (r->library.version[0])
+        fprintf(out, "      theirs: %s: %s; set-up %.4f s\n", r->library.version, r->library.way,
+                r->seconds.convert);
+    below_row(out, r);
 }
 
 /** Prints a note if fewer ranks would be faster. */
@@ -272,38 +282,45 @@ void sp_report_phases(FILE *out, const sp_record *r)
     }
 }
 
-static int by_k_and_time(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
     const sp_record *r = a, *s = b;
-    if (r->run.k != s->run.k) return r->run.k < s->run.k ? -1 : 1;
     return (r->apply.median > s->apply.median) - (r->apply.median < s->apply.median);
 }
 
 void sp_report_comparison(FILE *out, sp_record *runs, int count, int width)
 {
-    const sp_record *best = runs;
-    if (count < 1) return;
-    qsort(runs, (size_t)count, sizeof *runs, by_k_and_time);
-    fprintf(out, "\n   K  %-*s  format     median ms to best  stddev  GFLOP/s bound   error   set-up\n",
+    char slow[1024] = "", error[32], bound[16];
+    const sp_record *best = NULL;
+    size_t used = 0;
+    qsort(runs, (size_t)count, sizeof *runs, by_time);
+    fprintf(out, "   K  %-*s  format     median ms to best  stddev  GFLOP/s bound   error   set-up  result\n",
             width, "fastest first");
     for (const sp_record *r = runs; r < runs + count; r++) {
-        char bound[16] = "-", error[32];
-        if (r->run.k != best->run.k) {
-            best = r;
-            fputc('\n', out);
+        if (r->passed && sp_kernel_is_baseline(r->run.kernel)) {
+            sp_text_add(slow, sizeof slow, &used, "%s%s %.4f", used > 0 ? ", " : "median ms: ", r->run.kernel,
+                        1e3 * r->apply.median);
+            continue;
         }
-        if (r->dram_bound.copy_bandwidth > 0) snprintf(bound, sizeof bound, "%.3f", r->dram_bound.share);
-        fprintf(out, "%4lld  %-*s  %-9s %10.4f %7.2f %6.1f%% %8.2f %5s %7s %8.2f%s\n", (long long)r->run.k,
-                width, r->run.kernel, r->run.format, 1e3 * r->apply.median,
+        if (!best) best = r;
+        snprintf(bound, sizeof bound, r->dram_bound.copy_bandwidth > 0 ? "%.3f" : "-", r->dram_bound.share);
+        fprintf(out, "%4lld  %-*s  %-9s %10.4f %7.2f %6.1f%% %8.2f %5s %7s %8.2f  %s%s%s\n",
+                (long long)r->run.k, width, r->run.kernel, r->run.format, 1e3 * r->apply.median,
                 best->apply.median > 0 ? r->apply.median / best->apply.median : 1, spread(r), r->gflops,
-                bound, error_text(r, error, sizeof error), 1e3 * r->seconds.convert,
-                r->library.version[0] ? "  theirs" : "");
+                bound, error_text(r, error, sizeof error), 1e3 * r->seconds.convert, result_text(r),
+                r->library.version[0] ? "  theirs: " : "", r->library.way);
+        below_row(out, r);
     }
-    if (runs->dram_bound.copy_bandwidth > 0)
+    if (used > 0) sp_report_line(out, "baseline", slow);
+}
+
+void sp_report_bound(FILE *out, const sp_record *r)
+{
+    if (r->dram_bound.copy_bandwidth > 0)
         fprintf(out,
                 "bound: the time of the least DRAM traffic, at the %.1f GB/s of a copy, over the median;"
                 " set-up in ms\n",
-                runs->dram_bound.copy_bandwidth / 1e9);
+                r->dram_bound.copy_bandwidth / 1e9);
 }
 
 void sp_report_launches(FILE *out, const sp_record *runs, int count, int width)
@@ -410,7 +427,7 @@ int sp_report_is_noisy(const sp_record *r) { return spread(r) > NOISY; }
 void sp_report_noise(FILE *out, const sp_record *r, int noisy, int runs)
 {
     if (noisy == 0) return;
-    fprintf(out, "noise      stddev above %d %% in %d of %d row%s", NOISY, noisy, runs, runs == 1 ? "" : "s");
+    fprintf(out, "noise      stddev above %d %% in %d of %d run%s", NOISY, noisy, runs, runs == 1 ? "" : "s");
     if (r->load >= 0) fprintf(out, " (load %.1f on %ld cores)", r->load, sysconf(_SC_NPROCESSORS_ONLN));
     fprintf(out, ": repeat on an idle machine\n");
 }

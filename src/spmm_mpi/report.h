@@ -153,11 +153,14 @@ void sp_report_probe(FILE *out, const sp_record *r);
 /** Prints the times of a run's phases, the shape of its launch on a GPU and, if measured, the DRAM bound. */
 void sp_report_phases(FILE *out, const sp_record *r);
 
-/** Prints the table that compares the runs of --kernel all, sorted by time for each K, with the set-up time
- *  of each.
- *  \param [in,out] runs   [count]; on return sorted by K, then by time
+/** Prints the table that compares the runs of --kernel all with one K, with the set-up time of each. A line
+ *  below it has the times of baseline kernels; only those that failed have a row.
+ *  \param [in,out] runs   [count]; on return sorted by time
  *  \param [in]     width  width of the column of kernel names */
 void sp_report_comparison(FILE *out, sp_record *runs, int count, int width);
+
+/** Explains the columns of the tables of --kernel all, if the DRAM bound was measured. */
+void sp_report_bound(FILE *out, const sp_record *r);
 
 /** Prints the table of the launches of --kernel all: threads, registers, shared memory, occupancy. Prints
  *  nothing if no run launched a CUDA kernel. \param [in] runs [count] \param [in] width width of the column
