@@ -244,10 +244,19 @@ $(B)/nvcc-flags: FORCE
 $(B)/link-flags: FORCE
 	@$(call stamp,$(LIB_OBJECTS) $(CLI_OBJECTS) $(PROGRAM_OBJECTS) $(LDFLAGS) $(CUDA_LIBS) $(LIBS))
 
+# the commit, for records: only main() of each program is compiled again when it changes
+COMMIT = $(if $(wildcard .git),$(shell git describe --always --dirty 2>/dev/null))
+$(B)/commit: FORCE
+	@$(call stamp,$(COMMIT))
+MORE_CFLAGS :=
+MAINS := $(B)/src/spmm_mpi/main.o $(B)/src/series_mpi/main.o
+$(MAINS): $(B)/commit
+$(MAINS): MORE_CFLAGS = -DSPMM_COMMIT='"$(COMMIT)"'
+
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(MPICC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(MPICC) $(ALL_CFLAGS) $(MORE_CFLAGS) -MMD -MP -c $< -o $@
 
 $(B)/%.cu.o: %.cu $(B)/flags $(B)/nvcc-flags
 	@mkdir -p $(@D)

@@ -3,6 +3,7 @@ are too few to tell."""
 import csv
 import os
 import random
+import re
 import signal
 import statistics
 import subprocess
@@ -186,6 +187,20 @@ with test("environments that differ, and kernels that were chosen differently, a
     # without `study` and `asked` only the program's choices differ
     within(compared(*plain).stdout, "kernel cpu_csr → cpu_ell")
     equal(compared(old, old).stdout.count("What differs"), 0)
+
+with test("of records without a study the machine, commit, days and load are those that they tell themselves"):
+    def told(seconds, day, commit, load):
+        record = {n: v for n, v in made.run(seconds).items() if n != "study"}
+        return {**record, "measured": {"date": f"2026-01-{day}T03:04:05Z", "processor": f"CPU {load > 0.2}", "cores": 4, "commit": commit,
+                                       "load_average": load}}
+    old, new = [told(1e-3, 10, "aaaaaaa", 0.1)], [told(1e-3, 12, "bbbbbbb", 0.5), told(1e-3, 14, "ccccccc", 2.5)]
+    text = re.sub(" +", " ", compared(old, new).stdout)
+    for row in ("commit aaaaaaa bbbbbbb; ccccccc", "cpu CPU False CPU True", "measured 2026-01-10 2026-01-12 to 2026-01-14",
+                "load average 0.10 1.50"):
+        within(text, f"\n {row}\n")
+    two = records.read([scratch("two.jsonl", made.lines([new[0], {**new[0], "measured": {**new[0]["measured"], "commit": "d"}}]))])
+    equal(([p.machine for p in two.points], two.remarks), (["CPU True"], ["rounds of one point were run with different commit"]))
+    equal([records.load_of({**new[1], "study": {"load_average": 1.0}}), records.load_of(made.run(1.0))], [1.0, None])
 
 with test("of --kernel all a kernel that is gone and one that is new are not one another's"):
     old, new = ([{k: v for k, v in made.run(1e-3, kernel=kernel).items() if k != "study"} for kernel in kernels]

@@ -1,7 +1,9 @@
 """docs/record.schema.json compared with the programs' records: each field is described, with its unit, and each described
 field is written by some program, with the described type."""
+import datetime
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -177,6 +179,16 @@ with test("a record has what was asked for beside what was taken; nothing of a l
              "reduce": "auto", "overlap": "on", "column_blocks": 0, "reproducible": "on", "plan": "timed", "products": 0, "ell_limit": 3, "isa": "",
              "exchange_precision": "f64", "values": "exact"}
     equal(run("-q", "-r", 2, "lap2d5:9").records[0]["asked"], {**other, **plain})
+
+with test("each record of a program tells the date, the processor, its cores, the commit and the load"):
+    git = subprocess.run(["git", "-C", ROOT, "describe", "--always"], capture_output=True, text=True, check=False).stdout.strip()
+    for program, made_records in MADE.items():
+        for record in made_records if program.startswith(("spmm_mpi", "series_mpi")) else ():
+            of = record["measured"]
+            age = datetime.datetime.now(datetime.timezone.utc) - datetime.datetime.fromisoformat(of["date"].replace("Z", "+00:00"))
+            assert 0 <= age.total_seconds() < 600, of
+            equal((of["processor"], of["cores"]), (environment._cpu(), os.sysconf("SC_NPROCESSORS_ONLN")))
+            assert of["load_average"] >= 0 and (not of["commit"] or not git or re.match(r"[\w.-]*[0-9a-f]{7}", of["commit"])), of
 
 with test("the CSV has the fields of the JSON"):
     with open(scratch("runs.csv"), encoding="utf-8") as file:

@@ -222,6 +222,13 @@ with test("hosts that are network namespaces are said first, with what they show
     equal({p.machine for p in study.points}, {"A GPU"})
     assert "namespaces" not in " ".join(study.sentences())
 
+with test("the page shows the date, processor and commit that records without a study tell"):
+    record = {n: v for n, v in made.run(1.0).items() if n != "study"}
+    record["measured"] = {"date": "2026-03-04T05:06:07Z", "processor": "A CPU of 8", "cores": 8, "commit": "0a1b2c3", "load_average": 2.5}
+    text = page.report(analyzed(record), "told", None)
+    for part in ("2026-03-04T05:06", "A CPU of 8", "0a1b2c3", "load average when the runs began was 2.5"):
+        within(text, part)
+
 with test("steps of series have an outcome, too"):
     study = analyzed(made_steps.step(1.0), made_steps.step(0.5, kernel="cpu_fast"))
     within(study.sentences()[0], "mean takes 500 ms by cpu_fast; that is 8 times as fast as the sequential program")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from . import asked as choices
 from . import compare_intervals as intervals
 from .lines import RecordsError
-from .records import UNSAID, short_name, way
+from .records import UNSAID, date_of, load_of, short_name, way
 
 SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
 VERDICTS = (SLOWER, FASTER, UNKNOWN, SAME)
@@ -222,9 +222,14 @@ def _values(environments, records):
 
 
 def _load(records):
-    loads = [(r.get("study") or {}).get("load_average") for r in records]
-    loads = [load for load in loads if load is not None]
+    loads = [load for load in map(load_of, records) if load is not None]
     return statistics.median(loads) if loads else None
+
+
+def _days(records):
+    """The first and the last day on which records were measured, as a text; "": not recorded."""
+    days = sorted({date_of(r)[:10] for r in records} - {""})
+    return " to ".join(dict.fromkeys(days[:1] + days[-1:]))
 
 
 class Comparison:
@@ -286,11 +291,13 @@ class Comparison:
         sides = []
         for found in (self.old, self.new):
             runs = [r for p in [*found.points, *found.steps] for r in p.runs]
-            sides.append((_values(found.environments, runs), _load(runs)))
-        (before, load_before), (after, load_after) = sides
+            sides.append((_values(found.environments, runs), _load(runs), _days(runs)))
+        (before, load_before, days_before), (after, load_after, days_after) = sides
         rows = [(name, *("; ".join(sorted(side.get(name, ()))) or "-" for side in (before, after)))
                 for name in [*before, *(n for n in after if n not in before)]
                 if before.get(name) != after.get(name) and (before.get(name) or name in after)]
+        if days_before != days_after and days_before and days_after:
+            rows.append(("measured", days_before, days_after))
         if load_before is not None and load_after is not None and abs(load_before - load_after) >= LOADED:
             rows.append(("load average", f"{load_before:.2f}", f"{load_after:.2f}"))
         return rows

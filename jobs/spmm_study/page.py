@@ -4,6 +4,7 @@ import shlex
 
 from . import markup, series, steps, tables
 from .markup import escape
+from .records import date_of
 
 # most figures of a section; jobs/scaling --out draws all
 MOST_FIGURES = 12
@@ -189,8 +190,7 @@ def failure_lines(failures):
 
 def _how_to_read(study):
     found = study.records
-    started = sorted(str((r.get("study") or {}).get("started") or "") for p in study.measured for r in p.runs)
-    started = [s for s in started if s]
+    started = sorted({date_of(r) for p in study.measured for r in p.runs} - {""})
     when = f", {started[0][:16]} to {started[-1][:16]}" if started else ""
     remarks = "".join(f'<p class="remark">{escape(r)}</p>' for r in found.remarks)
     what = "step" if study.steps and not study.points else "product, exchange included" + \

@@ -115,6 +115,17 @@ def differences(ways):
     return "; ".join(f"{n} {' and '.join(of)}" for n, of in values.items() if len(of) > 1)
 
 
+def load_of(record):
+    """The load average of the machine when the run began; None: not recorded."""
+    loads = [(record.get(group) or {}).get("load_average") for group in ("study", "measured")]
+    return next((load for load in loads if load is not None), None)
+
+
+def date_of(record):
+    """When it was measured, in ISO 8601; "": not recorded."""
+    return str((record.get("study") or {}).get("started") or (record.get("measured") or {}).get("date") or "")
+
+
 @dataclass
 class Measured:
     """All rounds of one combination of settings on one kind of machine. Derived classes define `flop`."""
@@ -150,8 +161,7 @@ class Measured:
     @property
     def loads(self):
         """Load averages of the machine when the rounds began, if recorded."""
-        found = [(r.get("study") or {}).get("load_average") for r in self.runs]
-        return [load for load in found if isinstance(load, (int, float)) and not isinstance(load, bool)]
+        return [load for load in map(load_of, self.runs) if load is not None]
 
     @property
     def ranks(self):
@@ -436,6 +446,19 @@ def _machine(record, environment):
     return (f"{nodes} nodes, {name}" if nodes > 1 and run["device"] == "cpu" else name), cpu
 
 
+def _environment(record, study, environments):
+    """The id of a record's environment. That of a record without a study is made of what the record itself has."""
+    name, found, run = study.get("environment"), record.get("measured"), record["run"]
+    if name in environments or not found:
+        return name
+    name = ", ".join(str(word) for word in (run.get("host"), run.get("gpu"), found.get("commit")) if word)
+    environments.setdefault(name, {
+        "id": name, "started": found.get("date"), "host": run.get("host"), "cpu": found.get("processor"), "cores": found.get("cores"),
+        "gpus": [{"name": run["gpu"]}] if run.get("gpu") else [], "commit": found.get("commit"),
+        "program": f"{record.get('program', 'spmm_mpi')} {record.get('version')}"})
+    return name
+
+
 def _key(settings, machine, run):
     ran = [run[n] for n in ("k", "ranks", "grid", "device", "kernel", "format", "precision", "threads")]
     return json.dumps([settings, machine, ran], sort_keys=True, default=str)
@@ -459,7 +482,8 @@ def _turn(study):
 
 
 def _add_run(record, study, environments, points):
-    environment = environments.get(study.get("environment"), {})
+    name = _environment(record, study, environments)
+    environment = environments.get(name, {})
     machine, cpu = _machine(record, environment)
     settings = {**(asked.of_record(record, environment) or {}), **(study.get("settings") or {})}
     if "settings" not in study:
@@ -467,19 +491,20 @@ def _add_run(record, study, environments, points):
     key = _key(settings, machine, record["run"])
     point = points.setdefault(key, Point(settings, machine, cpu))
     point.runs.append(record)
-    point.environments.add(study.get("environment"))
+    point.environments.add(name)
     point.studies.add(study.get("name"))
 
 
 def _add_step(record, study, environments, points):
-    machine, cpu = _machine(record, environments.get(study.get("environment"), {}))
+    name = _environment(record, study, environments)
+    machine, cpu = _machine(record, environments.get(name, {}))
     point = StepPoint(dict(study.get("settings") or {}), machine, cpu, [record])
     key = json.dumps([machine, cpu, point.device, point.precision, point.shape, point.step, point.kernel, point.ranks,
                       point.threads, point.is_wrong])
     if key in points:
         points[key].runs.append(record)
     point = points.setdefault(key, point)
-    point.environments.add(study.get("environment"))
+    point.environments.add(name)
     point.studies.add(study.get("name"))
 
 

@@ -2,9 +2,13 @@
 #include "cli/program.h"
 
 #include <errno.h>
+#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/enum_words.h"
 #include "base/fp_environment.h"
@@ -43,6 +47,41 @@ void sp_program_write_binding(sp_writer *s, const sp_binding *binding)
     sp_writer_text(s, "gpu", binding->device == SPMM_CUDA ? binding->gpu.name : "");
     sp_writer_text(s, "host", binding->host);
     sp_writer_int(s, "threads", binding->threads);
+}
+
+/* ---- where and when ---- */
+
+static const char *commit = "";
+static double load = -1;
+
+double sp_program_load(void) { return load; }
+
+/** Writes the model of the first processor; "" if the system does not name it. */
+static void processor(char name[200])
+{
+    FILE *const file = fopen("/proc/cpuinfo", "r");
+    char line[512];
+    *name = '\0';
+    while (file && !*name && fgets(line, sizeof line, file))
+        if (strncmp(line, "model name", 10) == 0 || strncmp(line, "CPU part", 8) == 0)
+            sscanf(line, "%*[^:]: %199[^\n]", name);
+    if (file) fclose(file);
+}
+
+void sp_program_write_measured(sp_writer *s)
+{
+    char date[32], name[200];
+    const time_t now = time(NULL);
+    struct tm utc;
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    processor(name);
+    sp_writer_open(s, "measured");
+    sp_writer_text(s, "date", date);
+    sp_writer_text(s, "processor", name);
+    sp_writer_int(s, "cores", sysconf(_SC_NPROCESSORS_ONLN));
+    sp_writer_text(s, "commit", commit);
+    sp_writer_double(s, "load_average", load >= 0 ? load : NAN);
+    sp_writer_close(s);
 }
 
 /* ---- the program ---- */
@@ -153,6 +192,8 @@ static spmm_status program_work(const sp_program *program, int rank)
 
 int sp_program_run(int argc, char **argv, spmm_status parsed, const sp_program *program)
 {
+    commit = program->commit;
+    if (getloadavg(&load, 1) != 1) load = -1;
     const int launched = program_launched(), launched_rank = sp_program_rank();
     int rank, provided;
     sp_watch *watch = NULL;

@@ -9,6 +9,11 @@
 #include "comm/binding.h"
 #include "comm/grid.h"
 
+/* the commit of the source; the Makefile sets it for the main.c of the programs alone */
+#ifndef SPMM_COMMIT
+#define SPMM_COMMIT ""
+#endif
+
 enum { SP_ROOT = 0 }; /**< the rank that reads, verifies and prints */
 
 /** Values of --verify: how many rows of the result are compared with the serial result. */
@@ -53,6 +58,7 @@ spmm_status sp_program_verdict(const sp_place *place, sp_verify_mode verify, int
 /** The program that sp_program_run() runs. */
 typedef struct sp_program {
     const char *name;            /**< the program and its version, "spmm_mpi 0.3.0" */
+    const char *commit;          /**< SPMM_COMMIT */
     const sp_command_line *line; /**< compared between the ranks (same_command.h) */
     int all_read;                /**< as for sp_same_command() */
     void (*answer)(void);        /**< prints output that needs no MPI, e.g. --help, and then the program ends;
@@ -85,6 +91,13 @@ int sp_program_rank(void);
 /** Returns the warning that MPI does not connect the processes that the launcher started, for records; "" if
  *  it does. Valid after the start of MPI. Local. */
 const char *sp_program_warning(void);
+
+/** Returns the load average of this node from before the program's own work; negative: unknown. Local. */
+double sp_program_load(void);
+
+/** Writes the group "measured" of a record: the date, the processor and its cores, the program's commit and
+ *  sp_program_load(). Local. */
+void sp_program_write_measured(sp_writer *s);
 
 /** Writes the fields device, gpu, host and threads of a record. Local. */
 void sp_program_write_binding(sp_writer *s, const sp_binding *binding);

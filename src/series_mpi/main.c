@@ -94,6 +94,7 @@ int main(int argc, char **argv)
     sp_open_standard_streams();
     const spmm_status status = sp_series_options_parse(argc, argv, &the_job.options);
     const sp_program program = {.name = "series_mpi " SPMM_VERSION,
+                                .commit = SPMM_COMMIT,
                                 .line = &o->line,
                                 .answer = answers[o->action],
                                 .timeout = o->timeout,

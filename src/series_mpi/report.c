@@ -150,11 +150,28 @@ static void visit_sum(sp_writer *s, const sp_series_record *r)
     sp_writer_close(s);
 }
 
+static void visit_pearson(sp_writer *s, const sp_series_record *r)
+{
+    const sp_histogram *const t = &r->histogram;
+    const int pairs_there = t->pairs > 0;
+    sp_writer_open(s, "pearson");
+    sp_writer_text(s, "transport", r->step == SP_PEARSON ? r->pearson.transport : "none");
+    sp_writer_double(s, "received_bytes", r->step == SP_PEARSON ? r->pearson.received_bytes : NAN);
+    sp_writer_int(s, "pairs", t->pairs);
+    sp_writer_int(s, "constant_series", r->pearson.constant);
+    sp_writer_double(s, "min", pairs_there ? t->low : NAN);
+    sp_writer_double(s, "q05", histogram_quantile(t, 0.05));
+    sp_writer_double(s, "q25", histogram_quantile(t, 0.25));
+    sp_writer_double(s, "q50", histogram_quantile(t, 0.5));
+    sp_writer_double(s, "q75", histogram_quantile(t, 0.75));
+    sp_writer_double(s, "q95", histogram_quantile(t, 0.95));
+    sp_writer_double(s, "max", pairs_there ? t->high : NAN);
+    sp_writer_close(s);
+}
+
 static void visit(sp_writer *s, const void *record)
 {
     const sp_series_record *const r = record;
-    const sp_histogram *const t = &r->histogram;
-    const int pairs_there = t->pairs > 0;
     sp_writer_text(s, "program", "series_mpi");
     sp_writer_text(s, "version", SPMM_VERSION);
     sp_writer_open(s, "series");
@@ -202,22 +219,11 @@ static void visit(sp_writer *s, const void *record)
     sp_writer_double(s, "worst_of_bound", r->check.done ? r->check.worst : NAN);
     sp_writer_bool(s, "passed", r->check.done && r->check.wrong == 0);
     sp_writer_close(s);
-    sp_writer_open(s, "pearson");
-    sp_writer_text(s, "transport", r->step == SP_PEARSON ? r->pearson.transport : "none");
-    sp_writer_double(s, "received_bytes", r->step == SP_PEARSON ? r->pearson.received_bytes : NAN);
-    sp_writer_int(s, "pairs", t->pairs);
-    sp_writer_int(s, "constant_series", r->pearson.constant);
-    sp_writer_double(s, "min", pairs_there ? t->low : NAN);
-    sp_writer_double(s, "q05", histogram_quantile(t, 0.05));
-    sp_writer_double(s, "q25", histogram_quantile(t, 0.25));
-    sp_writer_double(s, "q50", histogram_quantile(t, 0.5));
-    sp_writer_double(s, "q75", histogram_quantile(t, 0.75));
-    sp_writer_double(s, "q95", histogram_quantile(t, 0.95));
-    sp_writer_double(s, "max", pairs_there ? t->high : NAN);
-    sp_writer_close(s);
+    visit_pearson(s, r);
     visit_sum(s, r);
     sp_writer_schema(s);
     sp_writer_text(s, "warning", sp_program_warning());
+    sp_program_write_measured(s);
 }
 
 spmm_status sp_series_report_files(const sp_series_options *o, const sp_series_record *r)

@@ -71,6 +71,7 @@ static void visit(sp_writer *s, const void *record)
     }
     sp_writer_schema(s);
     sp_writer_text(s, "warning", sp_program_warning());
+    sp_program_write_measured(s);
 }
 
 static spmm_status show(const bench *b)

@@ -238,7 +238,7 @@ spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *fai
     for (int i = 0; i < columns->count && !all; i++) TRY(sp_job_run(&s, o->kernel, columns->k[i]));
     if (says(job)) {
         printf("\n");
-        sp_report_noise(stdout, &s.record, s.noisy, s.runs);
+        sp_report_noise(stdout, s.noisy, s.runs);
         if (all || !o->kernel) say_choices(&s, all ? "auto" : "kernel");
         sp_report_end(stdout, &s.record, o->verbosity > 0, s.runs, s.failed);
     }

@@ -202,11 +202,10 @@ static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
     return SPMM_OK;
 }
 
-/** Prints the first line and records the load average, before the matrix is read, which may take long. */
-static void begin_report(const sp_job *job, sp_record *record)
+/** Prints the first line before the matrix is read, which may take long. */
+static void begin_report(const sp_job *job)
 {
     const sp_options *const o = &job->options;
-    if (getloadavg(&record->load, 1) != 1) record->load = -1;
     if (job->place.verbosity < 0 || o->brief || o->action > SP_ACTION_SCATTER_ONLY) return;
     sp_report_head(stdout);
     fflush(stdout);
@@ -230,7 +229,7 @@ static spmm_status main_work(void *state)
         return SPMM_OK;
     }
     TRY(sp_job_check(o, &job->place, &job->input.file));
-    begin_report(job, &record);
+    begin_report(job);
     TRY(distribute(job, &record, &ended));
     if (ended) return SPMM_OK;
     TRY(sp_job_multiply(job, &record, &failed));
@@ -250,6 +249,7 @@ int main(int argc, char **argv)
     sp_peer_kernels_add();
     const spmm_status status = sp_options_parse(argc, argv, &the_job.options);
     const sp_program program = {.name = "spmm_mpi " SPMM_VERSION,
+                                .commit = SPMM_COMMIT,
                                 .line = &o->line,
                                 .all_read = o->io_parallel,
                                 .answer = answers[o->action],

@@ -424,11 +424,12 @@ void sp_report_exchange(FILE *out, const sp_record *r)
 
 int sp_report_is_noisy(const sp_record *r) { return spread(r) > NOISY; }
 
-void sp_report_noise(FILE *out, const sp_record *r, int noisy, int runs)
+void sp_report_noise(FILE *out, int noisy, int runs)
 {
+    const double load = sp_program_load();
     if (noisy == 0) return;
     fprintf(out, "noise      stddev above %d %% in %d of %d run%s", NOISY, noisy, runs, runs == 1 ? "" : "s");
-    if (r->load >= 0) fprintf(out, " (load %.1f on %ld cores)", r->load, sysconf(_SC_NPROCESSORS_ONLN));
+    if (load >= 0) fprintf(out, " (load %.1f on %ld cores)", load, sysconf(_SC_NPROCESSORS_ONLN));
     fprintf(out, ": repeat on an idle machine\n");
 }
 

@@ -83,7 +83,6 @@ typedef struct sp_record {
     } plan;
     sp_seconds seconds;
     sp_stats apply;      /**< statistics of the products' times in seconds, each of the slowest rank */
-    double load;         /**< load average of rank 0's node before the job's own work; negative: unknown */
     double gflops;       /**< 2 nnz K (8 nnz K in complex types) / median apply / 1e9 */
     double imbalance;    /**< entries per rank: maximum / mean; 1 if there are no entries */
     sp_verify_mode mode; /**< verification mode that was used; sample may replace full */
@@ -174,9 +173,8 @@ void sp_report_exchange(FILE *out, const sp_record *r);
 /** Returns 1 if the times of the run's products vary so much that similar times cannot be ranked. */
 int sp_report_is_noisy(const sp_record *r);
 
-/** Prints the number of noisy runs, and the load; prints nothing if no run was noisy. \param [in] r any of
- *  the runs */
-void sp_report_noise(FILE *out, const sp_record *r, int noisy, int runs);
+/** Prints the number of noisy runs, and the load; prints nothing if no run was noisy. */
+void sp_report_noise(FILE *out, int noisy, int runs);
 
 /** Prints the summary after the last run: exchange, memory and phases of that run, and the number of failed
  *  runs.

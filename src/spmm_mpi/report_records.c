@@ -286,6 +286,7 @@ static void visit(sp_writer *s, const void *record)
     rounding_group(s, r);
     sp_writer_text(s, "warning", sp_program_warning());
     decisions_group(s, r);
+    sp_program_write_measured(s);
 }
 
 spmm_status sp_report_files(const sp_options *o, const sp_record *r)
@@ -377,6 +378,7 @@ static void visit_counts(sp_writer *s, const void *record)
     sp_writer_close(s);
     sp_writer_schema(s);
     sp_writer_text(s, "warning", sp_program_warning());
+    sp_program_write_measured(s);
 }
 
 spmm_status sp_report_counts(const sp_counts_record *c)
