@@ -21,6 +21,16 @@ all:
 	@$(remember)
 	$(if $(report_mode),@+$(MAKE) report-mode)
 
+## spmm_mpi, series_mpi, lib   build and link one program; build libspmm, libmm and the Fortran module
+.PHONY: spmm_mpi series_mpi lib
+spmm_mpi series_mpi:
+	@+$(MAKE) $(J) $(B)/$@
+	@[ "$$(readlink $@)" = $(B)/$@ ] || ln -sfn $(B)/$@ $@
+	@$(remember)
+lib:
+	@+$(MAKE) $(J) $(B)/libspmm.a $(B)/libspmm.so $(B)/libmm.a $(B)/libmm.so $(FORTRAN_FILES)
+	@$(remember)
+
 ##* run            set up, build, and run 4 ranks on a real matrix (MATRIX=, NP=, ARGS= change it)
 NP ?= $(if $(filter 0,$(MPI)),1,4)
 MATRIX ?= matrices/bcsstk16.mtx.gz

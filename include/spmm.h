@@ -465,9 +465,10 @@ const char *spmm_plan_kernel(const spmm_plan *plan);
 /** Prints a human-readable description of the plan: the matrix and its distribution; the kernel and the
  *  reason for its choice; the exchange, its transport, the number of rows moved, and the alternatives that
  *  were compared; the time of the set-up; and the number of products so far with their times (of the slowest
- *  rank for each product). If by the measured times fewer ranks would be faster, also how many, and an
- *  estimate of their time. If the plan has computed products with the transpose, the same is printed for
- *  those products. The text may change from version to version.
+ *  rank for each product; the median is that of the last 64). On one rank nothing about ranks is printed. If
+ *  by the measured times fewer ranks would be faster, also how many, and an estimate of their time. If the
+ *  plan has computed products with the transpose, the same is printed for those products. The text may change
+ *  from version to version.
  *
  *  Collective over the plan's communicator; rank 0 writes.
  *  \param [in] f  open for writing on rank 0; ignored on other ranks (may be NULL)

@@ -42,6 +42,14 @@ out=$(build CFLAGS=-DSOME_FLAG)
 ok "changed flags rebuild everything" test "$(grep -c 'CC *src/' <<<"$out")" = $(($(ls src/*/*.c | grep -vc device_cuda) - 7))
 ok "and the same flags again do nothing" test "$(work "$(build CFLAGS=-DSOME_FLAG)")" = 0
 
+rm spmm_mpi build/cpu/spmm_mpi build/cpu/libspmm.a
+build CFLAGS=-DSOME_FLAG lib >/dev/null
+ok "make lib builds the libraries, and no program" test -e build/cpu/libspmm.a -a ! -e build/cpu/spmm_mpi
+build CFLAGS=-DSOME_FLAG spmm_mpi >/dev/null
+ok "make spmm_mpi builds and links the program" test -x spmm_mpi
+touch src/spmm_mpi/main.c
+ok "and builds it again if it is out of date" test "$(build CFLAGS=-DSOME_FLAG spmm_mpi | grep -c 'CC *src/')" = 1
+
 printf 'int sp_extra(void);\nint sp_extra(void) { return 1; }\n' >src/base/extra.c
 build CFLAGS=-DSOME_FLAG >/dev/null
 ok "a new source file joins the library" sh -c 'nm build/cpu/libspmm.a 2>/dev/null | grep -q sp_extra'

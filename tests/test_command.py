@@ -251,6 +251,7 @@ foreign = {           "lzma": (lzma.compress(good.encode(), lzma.FORMAT_ALONE), 
            "npz.gz": (gzip.compress(packed(npz)), "found a .npz file of SciPy", "load_npz"),
            "lfs": ("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 42\n", "found a Git LFS pointer", "git lfs pull"),
            "json": ('{"message": "Not Found"}\n', "found JSON", "download"),
+           "swapped": (struct.pack("<4i", 1211216, 2, 2, 2) + bytes(40), "found a byte-swapped PETSc matrix", "big-endian"),
            "npy": (b"\x93NUMPY\x01\x00v\x00{'descr'", "found a NumPy array", "mmwrite"),
            "utf16": (good.encode("utf-16"), "found UTF-16 text", "iconv"), "html": ("<!DOCTYPE html>\n<html>", "found a web page", "download")}
 with test("a file that is no text is named by its first bytes, with what to do, as matrix, as X and as series"):
@@ -285,11 +286,16 @@ with test("of a tar archive the matrix D/D.mtx is read; two are named, and damag
     within(result.error_lines()[0], "let one rank read it (--io root)")
 
 with test("an address and a name of the collection are told from a file that is not there"):
-    for path, expected in (("https://example.org/A.mtx", "it is an address: download the file first"),
+    for path, expected in (("https://example.org/A.mtx", "it is an address: matrices/get GROUP/NAME downloads a matrix of the SuiteSparse collection"),
+                           (scratch("packed.mtx.gz", gzip.compress(good.encode()))[:-3], "(there is "),
                            ("HB/west0479", "matrices/get GROUP/NAME downloads it"), ("HB/west0479.mtx", "")):
         result = run(*CPU, path)
         refused(result, 3, expected, what=path)
         assert expected or result.error_lines()[0].endswith("No such file or directory"), result.err
+
+with test("a kernel of GPUs is refused by a build without CUDA, with what to do"):
+    if "this build was made without CUDA" in run("--list-devices", records=False).out:
+        refused(run("--kernel", "csr_rows", "lap2d5:9", ranks=2), 4, "--kernel csr_rows: a kernel of GPUs", "make CUDA=1")
 
 with test("xz is read as matrix, as X and as series where the build has liblzma, else it is named with what to do; parts of it are not"):
     path = scratch("plain.mtx", lzma.compress(good.encode()))

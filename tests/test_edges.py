@@ -75,7 +75,9 @@ print("well")""")
 # name: (file, option, found, expected)
 REFUSED = {
     "no edges": ("# a\n\n% b\n", "edges", ":3: found no edge", "expected edges: u v, or u v weight"),
-    "a comma": ("0,1\n", "edges", ':1: found "0,1"', "no commas"),
+    "a comma": ("0,1\n", "edges", ':1: found "0,1"', "no commas (tr ',' ' ' < FILE > OTHER)"),
+    "names of columns": ("# a\nu v w\n0 1 2\n", "edges", ':2: found "u"', "if these are names of columns, leave them out (tail -n +2"),
+    "four columns": ("0 1 2.5 99\n", "edges", ':1: found "99"', "the end of the line after the weight (awk '{print $1, $2, $3}'"),
     "a negative id": ("#\n0 1\n-1 2\n", "edges", ':3: found the vertex id "-1"', "a vertex id from 0 to 2147483646"),
     "an id below 1": ("1 2\n2 0\n", "edges:1", ':2: found the vertex id "0"', "a vertex id from 1 to 2147483647"),
     "too large an id": ("0 2147483647\n", "edges", ':1: found the vertex id "2147483647"', "from 0 to 2147483646"),

@@ -63,6 +63,8 @@ BY_HAND = {
                          mtx("real", "general", 2, 2, [(2, 1, 1.25), (1, 2, -3.5)])),
     "Rutherford-Boeing": (hb("rra", 2, 3, ("(4I3)", "(4I3)", "(3E9.1)", 3), ["  1  2  3  4"], ["  2  1  2"], ["  1.5E+00 -2.5E+00  4.0E-01"], rb=True),
                           mtx("real", "general", 2, 3, [(2, 1, 1.5), (1, 2, -2.5), (2, 3, 0.4)])),
+    "a number of the card from column 73 on": (hb("RUA", 2, 2, ("(3I5)", "(2I5)", "(2F6.2)", 2), [f"{'    1    2    3':72}00000001"], ["    2    1"], ["  1.25 -3.50 text"]),
+                                               mtx("real", "general", 2, 2, [(2, 1, 1.25), (1, 2, -3.5)])),
     "row indices in any order, and one twice": (hb("RUA", 3, 2, ("(4I3)", "(4I3)", "(4F5.1)", 4), ["  1  4  5"], ["  3  1  3  2"], ["  1.0  2.0  4.0  8.0"]),
                                                 mtx("real", "general", 3, 2, [(3, 1, 1.0), (1, 1, 2.0), (3, 1, 4.0), (2, 2, 8.0)])),
 }
@@ -100,6 +102,8 @@ REFUSED = {
     "elemental": (GOOD.replace("RUA", "RUE"), 3, ":3: found \"RUE\"", "finite elements"),
     "a format": (GOOD.replace("(4E10.3)", "(2(E10.3))"), 3, ":4: found \"(2(E10.3))\"", "a format of numbers"),
     "a row index": (GOOD.replace("  1  3  2  3", "  1  4  2  3"), 3, ":6: found \"4\"", "a row index"),
+    "more numbers than the format states": (GOOD.replace("(4E10.3)", "(3E10.3)"), 3, ":7: found \"1.250E+02\"",
+                                            "the end of the line after 3 numbers of 10 characters, which the format in line 4 states"),
     "a start": (GOOD.replace("  1  3  4  5", "  1  3  2  5"), 3, ":5: found \"2\"", "a start of a column"),
     "the last start": (GOOD.replace("  1  3  4  5", "  1  3  4  4"), 3, ":5: found 4", "expected 5"),
     "a value": (GOOD.replace("4.000E-01", "4.0x0E-01"), 3, ":7: found \"4.0x0E-01\"", "a number"),

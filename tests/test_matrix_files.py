@@ -115,6 +115,18 @@ def npz_files():
     lengths, columns, values = compressed_rows(row, col, data, ROWS)
     yield npz("disordered.npz", format=np.array(b"csr"), shape=np.array(a.shape), indptr=np.r_[0, np.cumsum(lengths)], indices=columns,
               data=values), a, True
+    for prefix, more in (("adj_", {"attr_indptr": np.zeros(3, "i4"), "labels": np.array([b"x"])}), ("graph.", {})):
+        named = {f"{prefix}{name}": array for name, array in arrays_of(a, "<i4", "<f4").items() if name != "format"}
+        b = a.copy()
+        b.data = a.data.astype(np.float32).astype(float)
+        yield npz(f"prefix-{prefix}.npz", **named, **more), b, True
+    for blocks, last in (((5, 4), 0), ((1, 4), 2), ((5, 1), 0)):  # (`last` blocks follow the matrix)
+        b = a.tobsr(blocks)
+        of = {"format": np.array(b"bsr"), "shape": np.array(a.shape), "indptr": b.indptr, "indices": np.r_[b.indices, np.zeros(last, b.indices.dtype)],
+              "data": np.asfortranarray(np.r_[b.data, np.ones((last, *blocks))])}
+        expected = b.tocsr()
+        expected.sort_indices()
+        yield npz("fortran-{}x{}.npz".format(*blocks), **of), expected, False
     empty = scipy.sparse.csr_matrix((7, 5))
     scipy.sparse.save_npz(scratch("empty.npz"), empty)
     yield scratch("empty.npz"), empty, False

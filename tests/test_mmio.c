@@ -40,7 +40,7 @@ static void test_banner(void)
         CHECK_INT(banner_code("%%Matrix matrix coordinate real general\n", &t), MM_NO_HEADER);
         CHECK_INT(banner_code("1 1 1\n", &t), MM_NO_HEADER);
         CHECK_INT(banner_code("%%MatrixMarket vector coordinate real general\n", &t), MM_UNSUPPORTED_TYPE);
-        CHECK_INT(banner_code("%%MatrixMarket matrix coordinate float general\n", &t), MM_UNSUPPORTED_TYPE);
+        CHECK_INT(banner_code("%%MatrixMarket matrix coordinate half general\n", &t), MM_UNSUPPORTED_TYPE);
     }
     TEST("macros set what they test, and a typecode's text is its banner") {
         mm_initialize_typecode(&t);

@@ -156,7 +156,11 @@ static void test_arguments(void)
     TEST("a value is shown whole, and in quotation marks where it would not be seen") {
         refused("-k 1,,8", "--columns 1,,8: expected");
         refused("-k 1,8,", "--columns 1,8,: expected");
-        refused("-k 1,x,8", "--columns 1,x,8: expected a whole number from 1 to 16777216, not x");
+        refused(
+            "-k 1,x,8",
+            "--columns 1,x,8: expected a whole number from 1 to 16777216, or several separated by commas, not x");
+        refused("-k 1-8",
+                "--columns 1-8: expected a whole number from 1 to 16777216, or several separated by commas");
         CHECK_ERROR(parse_word("-k", ""), SPMM_ERR_USAGE, "--columns \"\": expected");
         CHECK_ERROR(parse_word("-t", ""), SPMM_ERR_USAGE, "--threads \"\": expected");
         CHECK_ERROR(parse_word("-f", "csr ell\n"), SPMM_ERR_USAGE, "--format \"csr ell\\x0A\": expected");

@@ -142,15 +142,21 @@ static void check_view(const spmm_plan *plan, const char *text, int transposed)
 {
     char kernel[80];
     const char *const lines[] = {kernel,
-                                 "matrix      400 x 400, 1920 entries on a ",
+                                 size == 1 ? "matrix      400 x 400, 1920 entries\n"
+                                           : "matrix      400 x 400, 1920 entries on a ",
                                  device == SPMM_CPU ? "device      cpu, " : "device      cuda, ",
-                                 size == 1 ? "exchange    none" : "exchange    halo by ",
+                                 size == 1 ? "" : "exchange    halo by ",
                                  transposed ? "products    2: mean " : "products    none yet\n",
                                  transposed ? "products    4: mean " : "",
                                  transposed ? "Y := A^T X, K = 4, f64\n" : ""};
     snprintf(kernel, sizeof kernel, "kernel      %s on ", spmm_plan_kernel(plan));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) CHECK_TEXT(text, lines[i]);
     CHECK(transposed || !strstr(text, "Y := A^T X"));
+    CHECK_INT(size == 1 && (strstr(text, "rank") || strstr(text, "exchange") || strstr(text, "transport")),
+              0);
+    const char *const of_transpose = strstr(text, "Y := A^T X");
+    if (of_transpose) CHECK_TEXT(of_transpose, "matrix      400 x 400, 1920 entries");
+    if (transposed) CHECK_TEXT(text, " ms, median ");
 }
 
 static void test_view(void)

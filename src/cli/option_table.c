@@ -63,9 +63,11 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
         if (*count == room) return sp_fail(SPMM_ERR_USAGE, "--%s: more than %d numbers", option, room);
         TRY(sp_option_item(option, text, &rest, item, sizeof item));
         if (!read_whole(item, 1, most, &list[(*count)++]))
-            return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected a whole number from 1 to %lld%s%s", option,
-                           SHOWN(text), (long long)most, strcmp(item, text) != 0 ? ", not " : "",
-                           strcmp(item, text) != 0 ? SHOWN(item) : "");
+            return sp_fail(
+                SPMM_ERR_USAGE,
+                "--%s %s: expected a whole number from 1 to %lld, or several separated by commas%s%s", option,
+                SHOWN(text), (long long)most, strcmp(item, text) != 0 ? ", not " : "",
+                strcmp(item, text) != 0 ? SHOWN(item) : "");
     }
     return SPMM_OK;
 }

@@ -14,7 +14,7 @@
 #include "io/mtx_header.h"
 #include "io/numparse.h"
 
-enum { CARD_INT = 14, TYPE_AT = 14, FORMAT_WIDTH = 16, VALUES_WIDTH = 20, FIELD_MAX = 64 };
+enum { CARD = 72, CARD_INT = 14, TYPE_AT = 14, FORMAT_WIDTH = 16, VALUES_WIDTH = 20, FIELD_MAX = 64 };
 enum { POWER_LIMIT = 1000000000 }; /* a larger exponent overflows or underflows with any field and format */
 
 /** A Fortran format such as "(1P,4E20.12)", which describes the fields of one kind. */
@@ -231,6 +231,21 @@ static void choose_words(hb_file *f, const field_format *format, int64_t fields)
     f->word = words == fields && !cut ? f->line : NULL;
 }
 
+/** Fails if numbers follow the fields of a new line. From column 73 on a card may have its number. */
+static spmm_status check_rest(hb_file *f, const field_format *format)
+{
+    const int64_t width = (int64_t)format->count * format->width;
+    char expected[128];
+    const char *b, *e;
+    if (f->end - f->line <= width || !word_after(f->line + width, f->end, &b, &e)) return SPMM_OK;
+    if (!isdigit((unsigned char)b[*b == '-' || *b == '+']) || (width <= CARD && b - f->line >= CARD))
+        return SPMM_OK;
+    snprintf(expected, sizeof expected,
+             "the end of the line after %d numbers of %d characters, which the format in line 4 states",
+             format->count, format->width);
+    return wrong(f, SPMM_ERR_SYNTAX, b, e, expected);
+}
+
 /** Advances to the next field, and sets [*b, *e) to it.
  *  \param [in] left  number of fields of this format still to be read, the next one included */
 static spmm_status next_field(hb_file *f, const field_format *format, int64_t left, const char **b,
@@ -239,6 +254,7 @@ static spmm_status next_field(hb_file *f, const field_format *format, int64_t le
     if (f->at == format->count) {
         TRY(next_line(f));
         choose_words(f, format, left < format->count ? left : format->count);
+        TRY(check_rest(f, format));
     }
     const int64_t k = f->at++;
     if (!f->word) {

@@ -23,6 +23,7 @@ typedef struct array {
     char kind;    /* of its elements: i, u, b (bool), f, S or U (text) */
     int64_t size; /* of an element, in bytes */
     int swapped;
+    int fortran; /* 1: in Fortran's order */
     int dimensions;
     int64_t shape[DIMENSIONS];
     int64_t count; /* number of elements */
@@ -44,6 +45,7 @@ static const struct {
 
 typedef struct npz_file {
     sp_zip zip;
+    char prefix[SP_ZIP_NAME]; /* of the names of all arrays, e.g. "adj_"; "" in files of SciPy */
     layout layout;
     int64_t rows, cols;
     int64_t height, width; /* of a block; 1 except for BSR */
@@ -119,12 +121,14 @@ static spmm_status take_shape(const npz_file *f, const char *p, array *a)
  *  \param [out] head  [HEAD_BYTES + 1], the beginning of the member */
 static spmm_status open_array(const npz_file *f, const char *name, array *a, char *head)
 {
-    *a = (array){.member = sp_zip_find(&f->zip, name)};
+    char full[2 * SP_ZIP_NAME];
+    snprintf(full, sizeof full, "%s%s", f->prefix, name);
+    *a = (array){.member = sp_zip_find(&f->zip, full)};
     const sp_zip_member *const m = a->member;
     if (!m)
         return sp_fail(SPMM_ERR_SYNTAX,
                        "%s: found no %s in it, expected a sparse matrix as SciPy's save_npz() writes it",
-                       f->zip.path, name);
+                       f->zip.path, full);
     const int64_t n = m->bytes < HEAD_BYTES ? m->bytes : HEAD_BYTES;
     int64_t bytes;
     TRY(sp_zip_begin(&f->zip, m, head, n));
@@ -142,9 +146,7 @@ static spmm_status open_array(const npz_file *f, const char *name, array *a, cha
     if (!type || !order) return array_damaged(f, m, "its head");
     TRY(take_type(f, type, a));
     TRY(take_shape(f, skip_to(text, "shape"), a));
-    if (strncmp(order, "True", 4) == 0 && a->dimensions > 1)
-        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found %s in Fortran's order, expected C's", f->zip.path,
-                       m->name);
+    a->fortran = strncmp(order, "True", 4) == 0 && a->dimensions > 1;
     head[a->start] = kept;
     head[n] = 0;
     if (__builtin_mul_overflow(a->count, a->size, &bytes) || bytes != m->bytes - a->start)
@@ -188,8 +190,30 @@ static spmm_status check_short(const npz_file *f, const array *a)
     return a->member->bytes <= HEAD_BYTES ? SPMM_OK : too_long(f, a->member, "", a->member->bytes);
 }
 
+/** Finds the prefix of the arrays' names in an archive without format.npy: data sets of graphs contain a CSR
+ *  matrix as adj_data, adj_indices, adj_indptr and adj_shape, and perhaps others with other prefixes. */
+static void take_prefix(npz_file *f)
+{
+    int found = 0;
+    const sp_zip_member *only = NULL;
+    const size_t tail = strlen(layouts[CSR].member[SP_FILE_ROWS]);
+    if (sp_zip_find(&f->zip, "format.npy")) return;
+    for (int k = 0; k < f->zip.members; k++) {
+        const sp_zip_member *const m = &f->zip.member[k];
+        const size_t n = strlen(m->name);
+        if (n <= tail || strcmp(m->name + n - tail, layouts[CSR].member[SP_FILE_ROWS]) != 0) continue;
+        only = m;
+        found++;
+    }
+    if (found > 1) only = sp_zip_find(&f->zip, "adj_indptr.npy");
+    if (only) snprintf(f->prefix, sizeof f->prefix, "%.*s", (int)(strlen(only->name) - tail), only->name);
+}
+
 static spmm_status take_layout(npz_file *f, char *head)
 {
+    take_prefix(f);
+    f->layout = CSR;
+    if (*f->prefix) return SPMM_OK;
     array a;
     char word[16] = "";
     TRY(open_array(f, "format.npy", &a, head));
@@ -269,8 +293,10 @@ static spmm_status set_view(npz_file *f)
     struct stat info;
     for (int k = 0; k < ARRAYS; k++) TRY(number_of(f, &f->array[k], k == SP_FILE_VALUES, &number[k]));
     TRY(fit_sizes(f));
+    const array *const values = &f->array[SP_FILE_VALUES];
     const int64_t n = f->view.facts.nnz,
-                  lengths[ARRAYS] = {f->array[SP_FILE_ROWS].count, n, n * f->height * f->width};
+                  lengths[ARRAYS] = {f->array[SP_FILE_ROWS].count, n,
+                                     values->fortran ? values->count : n * f->height * f->width};
     for (int k = 0; k < ARRAYS; k++) {
         const array *const a = &f->array[k];
         f->view.section[k] = (sp_csr_section){
@@ -447,28 +473,35 @@ static spmm_status read_coo(npz_file *f, const sp_read_options *o, spmm_csr *a, 
     return status;
 }
 
-/** Stores the rows of block row `row`, which consists of blocks [first, first + count) of the file. */
+/** Stores the rows of block row `row`, which consists of blocks [first, first + count) of the file. In
+ *  Fortran's order, element (b, i, j) of the blocks is number b + blocks (i + height j). */
 static void take_blocks(const npz_file *f, int64_t row, int64_t first, int64_t count, const int32_t *column,
                         const void *value, spmm_csr *a)
 {
+    const array *const values = &f->array[SP_FILE_VALUES];
     int64_t e = first * f->height * f->width;
     for (int64_t i = 0; i < f->height; i++) {
         a->irp[row * f->height + i] = e;
         for (int64_t b = first; b < first + count; b++, e += f->width) {
             for (int64_t j = 0; j < f->width; j++) a->ja[e + j] = (int32_t)(column[b] * f->width + j);
-            sp_values_copy(a->precision, value, (b * f->height + i) * f->width, f->width, a->as, e);
+            for (int64_t j = 0; j < f->width && values->fortran; j++)
+                sp_values_copy(a->precision, value, b + values->shape[0] * (i + f->height * j), 1, a->as,
+                               e + j);
+            if (!values->fortran)
+                sp_values_copy(a->precision, value, (b * f->height + i) * f->width, f->width, a->as, e);
         }
     }
 }
 
-static spmm_status fill_from_blocks(npz_file *f, const sp_read_options *o, int64_t *start, int32_t *column,
-                                    void *value, spmm_csr *a)
+/** \param [in] count  number of values to read */
+static spmm_status fill_from_blocks(npz_file *f, const sp_read_options *o, int64_t count, int64_t *start,
+                                    int32_t *column, void *value, spmm_csr *a)
 {
     const int64_t rows = f->view.facts.rows, blocks = f->view.facts.nnz;
     const sp_csr_file_range how = range_of(o);
     TRY(sp_csr_file_row_starts(&f->view, 0, rows, start));
     TRY(sp_csr_file_columns(&f->view, 0, blocks, o->threads, column));
-    TRY(sp_csr_file_values(&f->view, &how, 0, a->nnz, value));
+    TRY(sp_csr_file_values(&f->view, &how, 0, count, value));
 #pragma omp parallel for schedule(static) num_threads(o->threads)
     for (int64_t i = 0; i < rows; i++) take_blocks(f, i, start[i], start[i + 1] - start[i], column, value, a);
     a->irp[a->rows] = a->nnz;
@@ -477,7 +510,9 @@ static spmm_status fill_from_blocks(npz_file *f, const sp_read_options *o, int64
 
 static spmm_status read_bsr(npz_file *f, const sp_read_options *o, spmm_csr *a, int64_t *duplicates)
 {
-    const int64_t blocks = f->view.facts.nnz, nnz = blocks * f->height * f->width;
+    const array *const values = &f->array[SP_FILE_VALUES];
+    const int64_t blocks = f->view.facts.nnz, nnz = blocks * f->height * f->width,
+                  count = values->fortran ? values->count : nnz;
     int64_t *start = NULL;
     int32_t *column = NULL;
     void *value = NULL;
@@ -485,8 +520,8 @@ static spmm_status read_bsr(npz_file *f, const sp_read_options *o, spmm_csr *a, 
     if (status == SPMM_OK)
         status = sp_alloc((void **)&start, f->view.facts.rows + 1, sizeof *start, "row starts");
     if (status == SPMM_OK) status = sp_alloc((void **)&column, blocks, sizeof *column, "columns of blocks");
-    if (status == SPMM_OK) status = sp_alloc(&value, nnz, sp_value_size(o->precision), "blocks");
-    if (status == SPMM_OK) status = fill_from_blocks(f, o, start, column, value, a);
+    if (status == SPMM_OK) status = sp_alloc(&value, count, sp_value_size(o->precision), "blocks");
+    if (status == SPMM_OK) status = fill_from_blocks(f, o, count, start, column, value, a);
     sp_free(start);
     sp_free(column);
     sp_free(value);

@@ -86,13 +86,24 @@ static spmm_status refuse_pipe(const char *path)
         path);
 }
 
-/** Returns a hint for the message about a file that does not exist, if its name is a URL or has the form
- *  GROUP/NAME of the SuiteSparse Matrix Collection; else "". */
+/** Returns a hint for the message about a file that does not exist, if a longer name does, or its name is a
+ *  URL or has the form GROUP/NAME of the SuiteSparse Matrix Collection; else "". */
 static const char *hint_of(const char *path)
 {
+    static const char *const endings[] = {".gz", ".bz2", ".xz", ".zst", ".mtx", ".mtx.gz", ".npz"};
+    static _Thread_local char there[512];
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        char name[512], shown[400];
+        if ((size_t)snprintf(name, sizeof name, "%s%s", path, endings[i]) >= sizeof name ||
+            access(name, R_OK) != 0)
+            continue;
+        snprintf(there, sizeof there, " (there is %s)", sp_shown(shown, sizeof shown, name));
+        return there;
+    }
     static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
     const size_t group = strspn(path, word), name = path[group] == '/' ? strspn(path + group + 1, word) : 0;
-    if (strstr(path, "://")) return " (it is an address: download the file first)";
+    if (strstr(path, "://"))
+        return " (it is an address: matrices/get GROUP/NAME downloads a matrix of the SuiteSparse collection; download another file first)";
     if (group > 0 && name > 0 && !path[group + 1 + name])
         return " (a matrix of the SuiteSparse collection? matrices/get GROUP/NAME downloads it)";
     return "";

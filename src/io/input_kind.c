@@ -17,6 +17,7 @@
 #define FROM_HDF5                                                                                                            \
     "convert it first, with the names of its datasets (python3 -c \"import h5py, scipy.sparse as s; f = h5py.File('FILE'); " \
     "s.save_npz('A.npz', s.csr_matrix((f['data'][:], f['indices'][:], f['indptr'][:])))\")"
+#define SWAPPED "write it in big-endian byte order, as PETSc's MatView() and VecView() do on every machine"
 #define DOWNLOAD "was it what a download gave instead of the file?"
 
 /** The known file types that are not text, in addition to the compressed ones of codec.h. */
@@ -44,6 +45,8 @@ static const struct {
     {"a PETSc matrix", MATRIX_MARKET, 0, 8, "\0\0\0\0\0\x12\x7B\x50"},
     {"a PETSc vector", MATRIX_MARKET, 0, 4, "\0\x12\x7B\x4E"},
     {"a PETSc vector", MATRIX_MARKET, 0, 8, "\0\0\0\0\0\x12\x7B\x4E"},
+    {"a byte-swapped PETSc matrix", SWAPPED, 0, 4, "\x50\x7B\x12\0"},
+    {"a byte-swapped PETSc vector", SWAPPED, 0, 4, "\x4E\x7B\x12\0"},
     {"a .spmm file of an earlier version", "convert it with that version (--convert FILE.npz)", 0, 8,
      "SPMMfile"},
     {"UTF-16 text", "convert it first (iconv -f UTF-16 -t UTF-8 FILE > OTHER)", 0, 2, "\xFF\xFE"},
@@ -113,23 +116,62 @@ const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec
     return text;
 }
 
-/** Returns the number of bytes up to the end of the line. */
-static size_t line_bytes(const char *p, const char *end)
+/** What a line of text consists of. */
+typedef struct line_words {
+    size_t bytes;
+    int words, numbers, names; /* numbers: of the words, those that consist of digits and . + - e E alone;
+                                  names: those of letters and _ */
+} line_words;
+
+static line_words words_of(const char *p, const char *end)
 {
-    const char *const newline = memchr(p, '\n', (size_t)(end - p));
-    return (size_t)((newline ? newline : end) - p);
+    const char *const newline = memchr(p, '\n', (size_t)(end - p)), *const last = newline ? newline : end;
+    line_words w = {.bytes = (size_t)(last - p)};
+    while (p < last) {
+        const char *q = p;
+        int digits = 0, letters = 0;
+        for (; q < last && !isspace((unsigned char)*q); q++) {
+            digits += isdigit((unsigned char)*q) || strchr(".+-eE", *q);
+            letters += isalpha((unsigned char)*q) || *q == '_';
+        }
+        w.words += q > p;
+        w.numbers += q > p && digits == q - p && digits > letters;
+        w.names += q > p && letters == q - p;
+        p = q + 1;
+    }
+    return w;
+}
+
+#define CSV                                                                                                    \
+    "comma-separated values: make an edge list of them, without names of columns (tr ',' ' ' < FILE > OTHER)," \
+    " for --read-as edges, or write Matrix Market"
+
+/** Returns what a text without the banner of Matrix Market looks like, and what to do; NULL: unknown. */
+static const char *text_kind(const char *p, const char *end)
+{
+    const line_words w = words_of(p, end);
+    /* a Harwell-Boeing file begins with a title of 72 characters and a key of at most 8 */
+    const int card = w.bytes >= 73 && w.bytes <= 81, few = w.words >= 2 && w.words <= 4;
+    if (*p == '#' || (*p == '%' && w.bytes > 1 && p[1] != '%') ||
+        (w.numbers == w.words && few && w.words < 4))
+        return "an edge list: --read-as edges reads it";
+    if (w.bytes >= 11 && (memcmp(p, "Mat Object:", 11) == 0 || memcmp(p, "Vec Object:", 11) == 0))
+        return "PETSc's ASCII output: write it to a binary viewer, e.g. by -mat_view binary:A.petsc";
+    if (memchr(p, ',', w.bytes)) return CSV;
+    if (w.numbers == 4 && few)
+        return "what hypre's IJ interface prints, or an edge list of four columns: --read-as edges reads the first"
+               " without its first line (tail -n +2 FILE > OTHER), of the second three columns"
+               " (awk '{print $1, $2, $3}' FILE > OTHER)";
+    if (w.names == w.words && few)
+        return "names of columns: --read-as edges reads an edge list without them (tail -n +2 FILE > OTHER)";
+    return card ? "a Harwell-Boeing or Rutherford-Boeing file: " MATRIX_MARKET : NULL;
 }
 
 const char *sp_text_kind(const char *p, const char *end)
 {
-    /* a Harwell-Boeing file begins with a title of 72 characters and a key of at most 8 */
-    const size_t bytes = line_bytes(p, end), card = bytes >= 73 && bytes <= 81;
-    if (*p == '#') return " (this looks like an edge list: --read-as edges reads it)";
-    const char *const what = memchr(p, ',', bytes) ? "comma-separated values"
-                             : card                ? "a Harwell-Boeing or Rutherford-Boeing file"
-                                                   : NULL;
-    static _Thread_local char text[160];
-    if (!what) return "";
-    snprintf(text, sizeof text, " (this looks like %s: " MATRIX_MARKET ")", what);
+    static _Thread_local char text[320];
+    const char *const kind = text_kind(p, end);
+    if (!kind) return "";
+    snprintf(text, sizeof text, " (this looks like %s)", kind);
     return text;
 }

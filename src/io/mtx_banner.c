@@ -9,7 +9,7 @@
 static const struct {
     char letter;
     const char *text;
-} words[SP_BANNER_WORDS][6] = {
+} words[SP_BANNER_WORDS][7] = {
     {{'M', "matrix"}, {'V', "vector"}},
     {{'C', "coordinate"}, {'A', "array"}},
     {{'R', "real"},
@@ -17,6 +17,7 @@ static const struct {
      {'P', "pattern"},
      {'I', "integer"},
      {'R', "double"},
+     {'R', "float"},
      {'I', "unsigned-integer"}},
     {{'G', "general"}, {'S', "symmetric"}, {'H', "hermitian"}, {'K', "skew-symmetric"}},
 };

@@ -1,6 +1,7 @@
 /** Parses one line of a Matrix Market body in any spelling (the careful path); writes the error messages. */
 #include "io/mtx_parse.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -27,7 +28,7 @@ static sp_line_kind wrong_word(const cursor *c, const char *expected)
     char quote[QUOTE_BYTES];
     const char *const end = sp_word_end(c->p);
     if (c->header->first_edge && memchr(c->p, ',', (size_t)(end - c->p)))
-        expected = "blanks or tabs between numbers, and no commas";
+        expected = "blanks or tabs between numbers, and no commas (tr ',' ' ' < FILE > OTHER)";
     return wrong(c, sp_quote(quote, sizeof quote, c->p, end), expected);
 }
 
@@ -38,9 +39,14 @@ static sp_line_kind wrong_word(const cursor *c, const char *expected)
 static sp_line_kind parse_index(cursor *c, const char *what, const char *before, int64_t size, int64_t *value)
 {
     const char *stop;
-    char expected[96], found[96];
+    char expected[160], found[96];
     const int64_t least = !c->header->from_zero, most = size - 1 + least;
-    snprintf(expected, sizeof expected, "a %s from %lld to %lld", what, (long long)least, (long long)most);
+    const char *const names =
+        c->header->first_edge == c->line && isalpha((unsigned char)*sp_skip_blanks(c->p))
+            ? "; if these are names of columns, leave them out (tail -n +2 FILE > OTHER)"
+            : "";
+    snprintf(expected, sizeof expected, "a %s from %lld to %lld%s", what, (long long)least, (long long)most,
+             names);
     c->p = sp_skip_blanks(c->p);
     if (*c->p == '\n') {
         snprintf(found, sizeof found, "the end of the line %s", before);
@@ -103,7 +109,9 @@ static sp_line_kind wrong_end(const cursor *c)
 {
     char expected[96];
     const sp_header *const h = c->header;
-    if (!h->first_edge || h->field != SP_FIELD_PATTERN) return wrong_word(c, "the end of the line");
+    if (!h->first_edge) return wrong_word(c, "the end of the line");
+    if (h->field != SP_FIELD_PATTERN)
+        return wrong_word(c, "the end of the line after the weight (awk '{print $1, $2, $3}' FILE > OTHER)");
     snprintf(expected, sizeof expected, "the end of the line, as the first edge, in line %lld, has no weight",
              (long long)h->first_edge);
     return wrong_word(c, expected);

@@ -19,17 +19,35 @@ typedef struct summary {
     } sum;
     struct {
         double entries, received, neighbors, threads;
-        double created, products, seconds, least, greatest; /* times: of the slowest rank */
-        double first_bytes, second_bytes;                   /* sizes of the converted matrices */
+        double created, products, seconds, least, greatest, median; /* times: of the slowest rank */
+        double first_bytes, second_bytes;                           /* sizes of the converted matrices */
         double queued, crowd; /* crowd: 1 if a rank has more threads than its share of the cores */
     } most;
 } summary;
+
+static int view_ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/** Returns the median time of the last products. */
+static double median(const sp_product_times *t)
+{
+    const int n = t->products < SP_LAST_TIMES ? (int)t->products : SP_LAST_TIMES;
+    double last[SP_LAST_TIMES];
+    if (n == 0) return 0;
+    memcpy(last, t->last, (size_t)n * sizeof *last);
+    qsort(last, (size_t)n, sizeof *last, view_ascending);
+    return (last[(n - 1) / 2] + last[n / 2]) / 2;
+}
 
 static spmm_status summarize(const sp_product *p, summary *s)
 {
     const sp_moves *const x = &p->given->moves;
     const sp_moves *const partial = p->given->joint ? &p->given->joint->moves : NULL;
-    s->sum.entries = s->most.entries = (double)p->block->csr.nnz;
+    s->sum.entries = s->most.entries = (double)(p->given->local.csr.nnz +
+                                                (partial ? p->given->joint->partial.nnz : 0));
     s->sum.rows = (double)p->local->csr.rows;
     s->sum.interior = (double)sp_row_blocks_interior_rows(&p->parts);
     s->most.received = (double)(x->ghost_low + x->ghost_high +
@@ -43,6 +61,7 @@ static spmm_status summarize(const sp_product *p, summary *s)
     s->most.seconds = p->times.seconds;
     s->most.least = p->times.least;
     s->most.greatest = p->times.greatest;
+    s->most.median = median(&p->times);
     s->most.queued = (double)p->times.queued;
     s->most.crowd = p->space == SPMM_CPU && p->threads > sp_threads_of_rank();
     TRY(sp_sum(p->grid->comm, (double *)&s->sum, sizeof s->sum / sizeof(double)));
@@ -65,8 +84,8 @@ static void print_widths(const sp_product *p, const summary *s, FILE *f)
     const sp_row_blocks *const first = w->second ? &w->other : &p->parts, *const second = w->second
                                                                                               ? &p->parts
                                                                                               : &w->other;
-    fprintf(f, "matrices    %s: %.3g MB of copies at most on a rank, for up to %lld columns",
-            first->kernel->id, s->most.first_bytes / 1e6, (long long)w->most);
+    fprintf(f, "matrices    %s: %.3g MB of copies%s, for up to %lld columns", first->kernel->id,
+            s->most.first_bytes / 1e6, p->grid->size > 1 ? " at most on a rank" : "", (long long)w->most);
     if (second->kernel)
         fprintf(f, "; %s: %.3g MB, for few columns%s", second->kernel->id, s->most.second_bytes / 1e6,
                 w->second ? " (taken now)" : "");
@@ -79,6 +98,7 @@ static void print_moves(const sp_product *p, const summary *s, FILE *f)
     const int64_t moved = sp_ghosted_block_moved(p->given);
     const double halved = sp_plan_rounds(&p->options, p->precision) ? (double)p->given->moves.all_moved / 2
                                                                     : 0;
+    if (p->grid->size == 1) return;
     if (moved == 0) {
         fprintf(f, "exchange    none: no rank needs rows of another rank\n");
         return;
@@ -88,8 +108,9 @@ static void print_moves(const sp_product *p, const summary *s, FILE *f)
     if (halved > 0) fprintf(f, ", rows of X as f32");
     /* between GPUs a transport has several backends */
     if (p->space == SPMM_CUDA && p->exchange) fprintf(f, " (%s)", sp_exchange_backend(p->exchange));
-    fprintf(f, ": %lld rows, %.3g MB per product; a rank receives at most %.0f rows from %.0f ranks\n",
-            (long long)moved, ((double)moved - halved) * row / 1e6, s->most.received, s->most.neighbors);
+    fprintf(f, ": %lld rows, %.3g MB per product; a rank receives at most %.0f rows from %.0f rank%s\n",
+            (long long)moved, ((double)moved - halved) * row / 1e6, s->most.received, s->most.neighbors,
+            s->most.neighbors == 1 ? "" : "s");
     print_kept(p, f);
     if (p->column_blocks.count > 1)
         fprintf(f, "overlap     X in %d column blocks, each exchanged while the previous one is multiplied\n",
@@ -128,17 +149,18 @@ static void print(const sp_product *p, const summary *s, FILE *f)
     const sp_grid *const grid = p->grid;
     const spmm_block *const b = p->block;
     const double mean = s->sum.entries / grid->size;
+    const int several = grid->size > 1;
     fprintf(f, "libspmm %s: %s, K = %lld, %s\n", SPMM_VERSION, p->formula, (long long)p->k,
             sp_precision_word(p->precision));
-    fprintf(
-        f,
-        "matrix      %lld x %lld, %.0f entries on a %d x %d grid; a rank has at most %.0f, %.3g of the mean\n",
-        (long long)b->rows, (long long)b->cols, s->sum.entries, grid->dims[0], grid->dims[1], s->most.entries,
-        mean > 0 ? s->most.entries / mean : 1);
-    fprintf(f, "device      %s, %.0f thread%s per rank%s\n", sp_device_word(p->space), s->most.threads,
-            s->most.threads == 1 ? "" : "s",
+    fprintf(f, "matrix      %lld x %lld, %.0f entries", (long long)b->rows, (long long)b->cols,
+            s->sum.entries);
+    if (several)
+        fprintf(f, " on a %d x %d grid; a rank has at most %.0f, %.3g times the mean", grid->dims[0],
+                grid->dims[1], s->most.entries, mean > 0 ? s->most.entries / mean : 1);
+    fprintf(f, "\ndevice      %s, %.0f thread%s%s%s\n", sp_device_word(p->space), s->most.threads,
+            s->most.threads == 1 ? "" : "s", several ? " per rank" : "",
             s->most.crowd > 0 ? ", oversubscribed: more threads than cores" : "");
-    sp_decisions_print(&p->decisions, "", f);
+    sp_decisions_print(&p->decisions, !several, "", f);
     print_widths(p, s, f);
     print_moves(p, s, f);
     fprintf(f, "steps       %s\n", p->steps.words);
@@ -152,9 +174,10 @@ static void print(const sp_product *p, const summary *s, FILE *f)
     fprintf(f, "\n");
     if (s->most.queued > 0) fprintf(f, "queued      %.0f products, not timed\n", s->most.queued);
     if (s->most.products > 0)
-        fprintf(f, "products    %.0f: mean %.4g ms, least %.4g, greatest %.4g, of the slowest rank\n",
-                s->most.products, 1e3 * s->most.seconds / s->most.products, 1e3 * s->most.least,
-                1e3 * s->most.greatest);
+        fprintf(f, "products    %.0f: mean %.4g ms, median %.4g%s, least %.4g, greatest %.4g%s\n",
+                s->most.products, 1e3 * s->most.seconds / s->most.products, 1e3 * s->most.median,
+                s->most.products > SP_LAST_TIMES ? " of the last 64" : "", 1e3 * s->most.least,
+                1e3 * s->most.greatest, several ? ", of the slowest rank" : "");
     else
         fprintf(f, "products    none yet\n");
     print_fewer_ranks(p, s, f);

@@ -208,7 +208,7 @@ static void apply_count(sp_product_times *t, double seconds)
     t->least = t->products == 0 || seconds < t->least ? seconds : t->least;
     t->greatest = seconds > t->greatest ? seconds : t->greatest;
     t->seconds += seconds;
-    t->products++;
+    t->last[t->products++ % SP_LAST_TIMES] = seconds;
 }
 
 spmm_status sp_product_begin(sp_product *p, sp_value alpha, const spmm_multivector *x, sp_value beta,

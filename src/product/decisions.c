@@ -56,11 +56,12 @@ int sp_fewer_ranks(const sp_parts_seconds *measured, int ranks, int most, double
     return found;
 }
 
-void sp_decisions_print(const sp_decisions *decisions, const char *indent, FILE *f)
+void sp_decisions_print(const sp_decisions *decisions, int alone, const char *indent, FILE *f)
 {
+    enum { ONE_RANK = 1 << SP_DECIDES_COLUMNS | 1 << SP_DECIDES_KERNEL | 1 << SP_DECIDES_NARROW };
     for (int i = 0; i < SP_DECISIONS; i++) {
         const sp_decision *const d = &decisions->row[i];
-        if (!d->taken[0]) continue;
+        if (!d->taken[0] || (alone && !(ONE_RANK >> i & 1))) continue;
         fprintf(f, "%s%-12s%s, %s", indent, sp_decision_words[i], d->taken, d->why);
         if (d->trial.count > 1 && d->trial.took > 0) fprintf(f, ", in %.2f ms", 1e3 * d->trial.took);
         fprintf(f, "\n");

@@ -69,7 +69,8 @@ typedef struct sp_parts_seconds {
 int sp_fewer_ranks(const sp_parts_seconds *measured, int ranks, int most, double *seconds);
 
 /** Prints a line per decision that has been taken: its word, what was taken, the reason. Local.
+ *  \param [in] alone   1: leaves out the decisions that concern several ranks
  *  \param [in] indent  printed before each word */
-void sp_decisions_print(const sp_decisions *decisions, const char *indent, FILE *f);
+void sp_decisions_print(const sp_decisions *decisions, int alone, const char *indent, FILE *f);
 
 #endif

@@ -18,11 +18,14 @@
 /** Buffer size for the list of the steps of a product. */
 enum { SP_STEPS_BYTES = 1600 };
 
+enum { SP_LAST_TIMES = 64 };
+
 /** Seconds that the set-up of a product and the products themselves took on this rank. */
 typedef struct sp_product_times {
     double created;
     int64_t products;
     double seconds, least, greatest; /**< sum over all products; minimum; maximum */
+    double last[SP_LAST_TIMES];      /**< of the last products, as a ring */
     int64_t queued;                  /**< number of products that were queued and not waited for; their times
                                           are unknown */
 } sp_product_times;

@@ -270,7 +270,7 @@ void sp_report_phases(FILE *out, const sp_record *r)
             limit, limit / r->apply.median);
     }
     if (r->run.shape.block > 0) launch_line(out, &r->run.shape);
-    sp_decisions_print(&r->plan.decisions, "         decided: ", out);
+    sp_decisions_print(&r->plan.decisions, 0, "         decided: ", out);
     const double repaid = sp_decisions_repaid(&r->plan.decisions, r->seconds.convert);
     if (isfinite(repaid))
         fprintf(out, "         set-up: %.4f s, repaid after %.0f products\n", r->seconds.convert, repaid);
