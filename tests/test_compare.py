@@ -73,6 +73,30 @@ with test("a slowdown of 20 % in one point is found, beside a point that became 
     for options, code in (((), 0), (("--fail-over", "30%"), 0), (("--fail-over", "15"), 1)):
         equal(compared(study(1), study(2, factor=planted), *options).returncode, code, options)
 
+with test("what is slower where the machine was busy with other work is neither slower nor a regression: exit code 5, and it says so"):
+    def loaded(records_of, load, cores=2):
+        for record in records_of[1:]:
+            record["study"]["load_average"] = load
+        return [made.environment(cores=cores)] + records_of[1:]
+    for load, cores, code in ((0.2, 2, 1), (2.9, 2, 1), (12, 2, 5), (12, 64, 1), (100, 64, 5), (None, 2, 1)):
+        old, new = loaded(study(1), 0.2, cores), loaded(study(2, factor=planted), load, cores)
+        done = compared(old, new, "--fail-over", "5%", "--page", scratch("busy.html"))
+        equal(done.returncode, code, f"{load} {cores}: {done.stdout}")
+        found = comparison(old, new)
+        equal((len(found.of(compare.SLOWER)), len(found.of(compare.FASTER))), (code == 1, 1), "a load does not explain what is faster")
+        if code == 5:
+            within(done.stdout, f"slower on a side whose machine was busy with other work (load average up to {load}), of 9 points: 1;")
+            within(done.stdout, "regressions, or the effect of other work on a busy machine: 1; repeat")
+            within(open(scratch("busy.html"), encoding="utf-8").read(), "<p>Cannot tell: the machine was busy with other work.</p>")
+            equal(compared(old, new).returncode, 0, "without --fail-over")
+            found = comparison(new, old)
+            equal((len(found.of(compare.SLOWER)), len(found.of(compare.FASTER))), (1, 0), "the older side was the busy one")
+    done = compared(loaded(study(1), None), loaded(study(2), 0.5))
+    assert re.search(r"^ +load average +- +0\.50$", done.stdout, re.M), done.stdout
+    wrong = made.run(1e-3, number=3, matrix="A.mtx", k=8)
+    wrong["error"].update(wrong=3, passed=False)
+    equal(compared(old, new + [wrong], "--fail-over", "5%").returncode, 1, "a wrong result is one on any machine")
+
 with test("noise fails no more often than the intervals promise, and they hold the truth as often as they say"):
     covered = slower = total = 0
     rng = random.Random(7)

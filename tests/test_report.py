@@ -206,6 +206,40 @@ with test("what intervals do not support is not said, and where most times are n
     quiet[1]["moved"]["no_exchange_seconds"] = 2e-3
     equal(outcome.limit(only(analyzed(*quiet))), "not known (no copy was timed)")
 
+with test("a busy machine is named before causes whose time contains waiting, and after no other"):
+    for load, busy in ((1.0, False), (15.0, True)):
+        runs = pair(1e-3, 4e-3, still=5e-4, interior=0.1)
+        for record in runs:
+            record["study"]["load_average"] = load
+        study = analyzed(made.environment(cores=2), *runs)
+        text = outcome.limit(only(study))
+        equal(text.startswith("the machine was busy with other work: load average 15; exchange that is not hidden"), busy, text)
+        said = next(text for text in study.sentences() if "slower" in text)
+        equal("times as fast): the machine was busy with other work: load average 15, and 90 % of its rows wait" in said, busy, said)
+        idle = [{**record, "imbalance": 3.0} for record in pair(1e-3, 9e-4, still=9e-4, interior=1.0)]
+        for record in idle:
+            record["study"]["load_average"] = load
+        text = outcome.limit(only(analyzed(made.environment(cores=2), *idle)))
+        assert "imbalance" in text and "busy" not in text, text
+    # the load of a study's own runs is no other work
+    equal([records.BUSY * cores < load for cores, load in ((2, 2.0), (2, 3.5), (64, 70), (64, 100))], [False, True, False, True])
+
+with test("no kernel is called the fastest at a K of which all points are noisy"):
+    def kernels(*widths):
+        return [made.run(k * t, k=k, kernel=name, spread=width) for k, width in zip((1, 8), widths) for name, t in (("cpu_csr", 1.0), ("cpu_ell", 1.5))]
+    within(" ".join(analyzed(*kernels(0.02, 0.02)).sentences()), "the fastest is cpu_csr, 1 thr. at K = 1 and 8")
+    within(" ".join(analyzed(*kernels(0.02, 0.5)).sentences()), "the fastest is cpu_csr, 1 thr. at K = 1 (")
+    said = " ".join(analyzed(*kernels(0.5, 0.5)).sentences())
+    assert "fastest" not in said and "GFLOP/s" not in said and "4 of 4 points have 95 % intervals wider" in said, said
+
+with test("rounds in which auto took another kernel are one point, which has the kernel of most of them"):
+    auto = {"kernel": "auto", "format": "auto"}
+    runs = [made.run(1e-3, kernel=kernel, number=n, settings=auto) for n, kernel in enumerate(("cpu_sorted", "cpu_csr", "cpu_csr"))]
+    study = analyzed(*runs, *(made.run(2e-3, kernel=kernel, number=n) for n, kernel in enumerate(("cpu_csr", "cpu_sorted"))))
+    equal(sorted((p.kernel, p.settings["kernel"], p.spread.rounds) for p in study.points),
+          [("cpu_csr", "auto", 3), ("cpu_csr", "cpu_csr", 1), ("cpu_sorted", "cpu_sorted", 1)])
+    within(study.records.remarks[0], "rounds of 1 point ran differently")
+
 with test("the model's misses are marked in its table, and counted in a sentence"):
     probe = (1e-6, 1e-9, 2e-9)
     study = analyzed(made.run(1e-3, probe=probe), made.run(5.2e-4, ranks=2, probe=probe), made.run(9e-4, ranks=4, probe=probe))

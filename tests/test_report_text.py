@@ -50,12 +50,13 @@ with test("errors are a column where bits differ, and 0 where they are the same;
     within(run(*FAST, "-v", "-k", 8, CAGE9).out, "bits: the same")
     within(run(*FAST, "--verify", "none", "lap2d5:9").out, "  not verified")
 
-with test("--brief prints the tables alone"):
+with test("--brief prints the tables alone, and that times are noisy"):
     for args, tables in (((), 1), (("--kernel", "all"), 2)):  # (all: a table for each K)
         result = run(*FAST, "--brief", "-k", "1,8", *args, "lap2d5:30", ranks=2)
         verified(result, "--brief")
         equal([line for line in result.out.splitlines()
-               if not re.match(r" +K  |PASS$| +\d+  \w|$|bound: |baseline |theirs | {11}", line)], [], result.out)
+               if not re.match(r" +K  |PASS$| +\d+  \w|$|bound: |baseline |theirs |noise | {11}", line)], [], result.out)
+        equal("\nnoise  " in result.out, any(r["apply"]["stddev"] > 0.1 * r["apply"]["mean"] for r in result.records), result.out)
         equal(result.out.count(" K  "), tables)
         assert result.out.endswith("PASS\n"), result.out
 

@@ -164,7 +164,8 @@ class Pair:
         return all(side.rounds == 1 for side in self.sides)
 
     @property
-    def verdict(self):
+    def seen(self):
+        """The verdict of the times alone."""
         r, more = self.ratio, 1 + self.tolerance
         if r.low is None:
             return UNKNOWN
@@ -175,9 +176,22 @@ class Pair:
         return SAME if 1 / more <= r.low and r.high <= more else UNKNOWN
 
     @property
+    def is_disturbed(self):
+        """Is the slower side slower beyond noise, and was its machine busy with other work, which may be the cause?"""
+        return bool(self.seen == SLOWER and self.new.busy or self.seen == FASTER and self.old.busy)
+
+    @property
+    def verdict(self):
+        return UNKNOWN if self.is_disturbed else self.seen
+
+    @property
+    def is_beyond(self):
+        """Slower by more than --fail-over allows, and beyond noise, whatever the machine did besides."""
+        return self.fail_over is not None and self.seen == SLOWER and self.ratio.value > 1 + self.fail_over
+
+    @property
     def fails(self):
-        """Slower by more than --fail-over allows, and beyond noise."""
-        return self.fail_over is not None and self.verdict == SLOWER and self.ratio.value > 1 + self.fail_over
+        return self.is_beyond and not self.is_disturbed
 
     @property
     def differently(self):
@@ -283,6 +297,11 @@ class Comparison:
         return bool(self.wrong or self.broken or self.regressions)
 
     @property
+    def undecided(self):
+        """Points that would be regressions if the machine had not been busy."""
+        return [p for p in self.pairs if p.is_beyond and p.is_disturbed]
+
+    @property
     def mean(self):
         return intervals.geometric_mean([p.ratio.value for p in self.pairs], self.confidence)
 
@@ -298,13 +317,19 @@ class Comparison:
                 if before.get(name) != after.get(name) and (before.get(name) or name in after)]
         if days_before != days_after and days_before and days_after:
             rows.append(("measured", days_before, days_after))
-        if load_before is not None and load_after is not None and abs(load_before - load_after) >= LOADED:
-            rows.append(("load average", f"{load_before:.2f}", f"{load_after:.2f}"))
+        loads = [load for load in (load_before, load_after) if load is not None]
+        if len(loads) == 1 or loads and abs(load_before - load_after) >= LOADED:
+            rows.append(("load average", *("-" if load is None else f"{load:.2f}" for load in (load_before, load_after))))
         return rows
 
     def remarks(self):
         """Remarks on how reliable the ratios are."""
         found = [*self.old.remarks, *self.new.remarks]
+        disturbed = [p for p in self.pairs if p.is_disturbed]
+        if disturbed:
+            load = max((p.new if p.seen == SLOWER else p.old).busy for p in disturbed)
+            found.append(f"slower on a side whose machine was busy with other work (load average up to {load:.4g}), of {len(self.pairs)} points: "
+                         f"{len(disturbed)}; the records cannot tell whether that is the cause: repeat the measurement on an idle machine")
         single = sum(p.is_single for p in self.pairs)
         if single == 1:
             found.append("1 point has one round on each side: its interval covers the noise within a run, but not "

@@ -7,10 +7,11 @@ differs between the two environments.
 
 A point is slower if the whole interval of its ratio is above 1. With --fail-over 5% it is a regression if the ratio
 itself is also above 1.05. A result that became wrong, or a run that fails only in new.jsonl, is a failure with or
-without that option. docs/STUDIES.md describes how the intervals are computed.
+without that option. A point that is slower where the load average shows that the machine was busy with other work is
+neither: cannot tell. docs/STUDIES.md describes how the intervals are computed.
 
 Exit codes: 0 no regression; 1 a regression, or one of these failures; 2 usage; 3 records that cannot be read, or
-without a point in common; 4 output.
+without a point in common; 4 output; 5 no failure, but points that would be regressions if the machine had been idle.
 """
 import argparse
 import csv
@@ -82,6 +83,8 @@ def summary(found):
     if found.fail_over is not None:
         lines.append(f"regressions, slower beyond noise and by more than {100 * found.fail_over:g} %: "
                      f"{len(found.regressions)}")
+    if found.undecided:
+        lines.append(f"regressions, or the effect of other work on a busy machine: {len(found.undecided)}; repeat on an idle machine")
     return lines
 
 
@@ -141,4 +144,4 @@ def main():
     if o.csv:
         output.write(o.csv, csv_text(found))
     print(text(found))
-    return 1 if found.failed else 0
+    return 1 if found.failed else 5 if found.undecided else 0

@@ -37,7 +37,7 @@ both sides have two or more rounds its interval is Welch's t interval of the rou
 one, Student's with the other's variance; where both have one, that of Price and Bonett (2002) for the ratio of two
 medians, from the order statistics around each, but no narrower than Student's for the scatter of all such ratios. The
 variance of a round is taken to be at least that within a run. Slower, faster: the whole interval is on one side of 1. The same: it is
-within the tolerance around 1. Cannot tell: it is wider. The interval of the geometric mean is Student's, over the
+within the tolerance around 1. Cannot tell: it is wider, or the machine of the slower side was busy with other work. The interval of the geometric mean is Student's, over the
 points."""
 
 
@@ -95,7 +95,7 @@ def html(found, names, environment, points, lists, summary):
     """names: of the two files."""
     title = "{} and {}".format(*(os.path.basename(n) for n in names))
     items = "".join(f"<li>{escape(line)}</li>" for line in summary)
-    outcome = "<p>Passed.</p>"
+    outcome = "<p>Passed.</p>" if not found.undecided else "<p>Cannot tell: the machine was busy with other work.</p>"
     if found.failed:
         outcome = '<p class="bad">Failed: something became slower, wrong, or does not run any more.</p>'
     parts = [f"<h1>{escape(title)}, compared</h1>", outcome, f"<ul>{items}</ul>"]

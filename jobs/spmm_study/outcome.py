@@ -13,9 +13,9 @@ from . import laws, series, steps, tables
 # between these means that memory limits the product, a larger one that data came from a cache. CAUSE: a cause
 # is reported if it has at least this fraction of the lost time.
 NOISY, GAIN, SCALES, MEMORY, IN_CACHE, CAUSE = 0.10, 1.05, 0.9, 0.7, 1.05, 0.25
-# a load average of more than this per thread of the run is due to other programs
-BUSY = 2
 NOT_KNOWN, SLOWER = "not known", "a product slower than its share"
+# causes whose time contains the wait for late ranks
+WAITING = ("exchange that is not hidden", "sum of partial Y", SLOWER)
 
 
 @dataclass
@@ -87,12 +87,6 @@ class Outcome:
     def is_slower(self):
         """Is the run slower than one rank, GPU or thread, and beyond the intervals if they are known?"""
         return self.speedup < 1 / GAIN and (not self.speedup_bounds or self.speedup_bounds[1] < 1)
-
-    @property
-    def load(self):
-        """Load average when the runs began, if other programs caused it; else None."""
-        load = statistics.median(self.point.loads) if self.point.loads else 0
-        return load if load > BUSY * self.point.ranks * self.point.threads else None
 
     @property
     def is_weak(self):
@@ -197,9 +191,14 @@ def _memory_text(o):
 
 def unexplained(o):
     """What may have slowed a product that has no other cause; None: the record has none."""
-    if o.load:
-        return f"the machine was busy with other work: load average {o.load:.2g}"
+    if o.point.busy:
+        return f"the machine was busy with other work: load average {o.point.busy:.3g}"
     return "times are too noisy for a cause" if is_noisy(o.point) else None
+
+
+def is_disturbed(o):
+    """Was the machine busy, and does the time contain waiting, so that this may be the cause?"""
+    return bool(o.point.busy) and ((o.waiting_rows or 0) > 0.5 or any(cause in WAITING for cause, _ in causes(o)))
 
 
 def limit(o):
@@ -212,6 +211,8 @@ def limit(o):
         found.append("scales")
     if memory and share <= IN_CACHE:
         found.append(memory)
+    if is_disturbed(o):
+        found.append(why)
     for cause, part in causes(o):
         if cause != SLOWER:
             found.append(f"{cause}: {100 * part:.0f} % of the time")
@@ -254,8 +255,8 @@ def _load_text(points):
     loads = [load for p in points for load in p.loads]
     if not loads:
         return "; the load of the machine is not in the records"
-    return (f"; the load average when the runs began was {statistics.median(loads):.2g} "
-            f"({min(loads):.2g} to {max(loads):.2g})")
+    return (f"; the load average when the runs began was {statistics.median(loads):.3g} "
+            f"({min(loads):.3g} to {max(loads):.3g})")
 
 
 # ---- tables ----

@@ -17,6 +17,9 @@ SERIAL = "cpu_serial"
 # settings that are properties of a point; all others are part of its key and label
 KNOWN = ("matrix", "weak", "k", "device", "kernel", "format", "precision", "threads", "ranks", "grid")
 UNSAID = (None, "", 0, "auto", "default")
+# a load average of more than this per core, or per thread of a run with more threads than cores, is due to
+# other programs: that of the study's own runs is at most 1
+BUSY = 1.5
 
 
 @dataclass
@@ -133,6 +136,7 @@ class Measured:
     machine: str
     cpu: str
     runs: list = field(default_factory=list)
+    cores: int = None  # of the node; None: not recorded
     environments: set = field(default_factory=set)
     studies: set = field(default_factory=set)
     spread: Spread = None
@@ -162,6 +166,12 @@ class Measured:
     def loads(self):
         """Load averages of the machine when the rounds began, if recorded."""
         return [load for load in map(load_of, self.runs) if load is not None]
+
+    @property
+    def busy(self):
+        """The load average when the rounds began, if other programs caused it; else None."""
+        load = _median(self.loads) or 0
+        return load if load > BUSY * max(self.cores or 0, self.ranks * self.threads) else None
 
     @property
     def ranks(self):
@@ -459,8 +469,14 @@ def _environment(record, study, environments):
     return name
 
 
+def _cores(record, environment):
+    return (record.get("measured") or {}).get("cores") or environment.get("cores")
+
+
 def _key(settings, machine, run):
-    ran = [run[n] for n in ("k", "ranks", "grid", "device", "kernel", "format", "precision", "threads")]
+    """What rounds of one point have in common. Where a study asked for the kernel auto, rounds may have taken several."""
+    chosen = ("kernel", "format") if settings.get("kernel") == "auto" else ()
+    ran = [run[n] for n in ("k", "ranks", "grid", "device", "kernel", "format", "precision", "threads") if n not in chosen]
     return json.dumps([settings, machine, ran], sort_keys=True, default=str)
 
 
@@ -489,7 +505,7 @@ def _add_run(record, study, environments, points):
     if "settings" not in study:
         settings.update(matrix=record["matrix"]["source"], threads=0)  # requested number: unknown
     key = _key(settings, machine, record["run"])
-    point = points.setdefault(key, Point(settings, machine, cpu))
+    point = points.setdefault(key, Point(settings, machine, cpu, cores=_cores(record, environment)))
     point.runs.append(record)
     point.environments.add(name)
     point.studies.add(study.get("name"))
@@ -497,8 +513,9 @@ def _add_run(record, study, environments, points):
 
 def _add_step(record, study, environments, points):
     name = _environment(record, study, environments)
-    machine, cpu = _machine(record, environments.get(name, {}))
-    point = StepPoint(dict(study.get("settings") or {}), machine, cpu, [record])
+    environment = environments.get(name, {})
+    machine, cpu = _machine(record, environment)
+    point = StepPoint(dict(study.get("settings") or {}), machine, cpu, [record], _cores(record, environment))
     key = json.dumps([machine, cpu, point.device, point.precision, point.shape, point.step, point.kernel, point.ranks,
                       point.threads, point.is_wrong])
     if key in points:
@@ -589,6 +606,9 @@ def read(paths):
             failures.append(_failure(study, study.get("error") or "", found))
     for point in points.values():
         point.spread = combine([r["apply"] for r in point.runs])
+        kernels = [(r["run"]["kernel"], r["run"]["format"]) for r in point.runs]
+        # a point has the kernel of most rounds
+        point.runs.sort(key=lambda r, usual=max(kernels, key=kernels.count): (r["run"]["kernel"], r["run"]["format"]) != usual)
     for point in steps.values():
         point.spread = combine([r["seconds"] for r in point.runs])
     every = [*points.values(), *steps.values()]

@@ -2,7 +2,7 @@
 from dataclasses import replace
 
 from . import series, tables
-from .outcome import GAIN, SLOWER, causes, fastest_steps, is_noisy, noise, unexplained
+from .outcome import GAIN, SLOWER, causes, fastest_steps, is_disturbed, is_noisy, noise, unexplained
 from .records import namespaces_name
 
 # below this efficiency the sentence names the cause
@@ -22,7 +22,8 @@ def _span(values, form="{:.2f}"):
 
 def _reason(found):
     """Why the result with the least speed-up scales badly, as the end of a sentence."""
-    worst, told = min(found, key=lambda o: o.speedup), []
+    worst = min(found, key=lambda o: o.speedup)
+    told = [unexplained(worst)] if is_disturbed(worst) else []
     if (worst.waiting_rows or 0) > 0.5:
         told.append(f"{100 * worst.waiting_rows:.0f} % of its rows wait for received ones")
     at = f" at K = {worst.k}" if len(found) > 1 else ""
@@ -83,11 +84,13 @@ def _scaling(outcomes):
 
 
 def _winners(sweep, told):
-    """{kernel: the K at which it is the fastest}. If the table of outcomes has a point of this sweep for a K, that is the
+    """{kernel: the K at which it is the fastest}, without a K of which all points are noisy. If the table of outcomes has a point of this sweep for a K, that is the
     fastest. told: ids of the table's points."""
     found = {}
     for k in sweep.columns:
         points = {name: p for name, line in sweep.lines.items() for p in line if p.k == k}
+        if all(map(is_noisy, points.values())):
+            continue
         best = next((name for name, p in points.items() if id(p) in told), None) or \
             max(points, key=lambda name, points=points: points[name].gflops)
         found.setdefault(best, []).append(k)
@@ -137,6 +140,8 @@ def _kernels(sweeps, outcomes):
     for whole in _compared(sweeps):
         s = _parallel(whole)
         winners = _winners(s, told)
+        if not winners:
+            continue
         text = f"{s.matrix} ({s.precision}, {s.ranks} rank{'s' * (s.ranks != 1)}): the fastest " \
                f"{'are' if len(winners) > 1 else 'is'} {_rates_text(s, winners)}"
         steady = _steady(s)
@@ -150,7 +155,7 @@ def _rates(outcomes):
     """Sentences with the best rate of each problem, if there is nothing else to report."""
     found = []
     for (problem, precision, machine), members in series.by_key(
-            outcomes, lambda o: (o.problem, o.precision, o.machine)).items():
+            [o for o in outcomes if not is_noisy(o.point)], lambda o: (o.problem, o.precision, o.machine)).items():
         best = max(members, key=lambda o: o.point.gflops)
         found.append(f"{problem}, {precision}: at most {tables.significant(best.point.gflops)} GFLOP/s, at K = {best.k} by "
                      f"{best.point.kernel} on {best.place} of {machine}")

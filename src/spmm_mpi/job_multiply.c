@@ -236,9 +236,9 @@ spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *fai
     if (job->place.verbosity >= 0 && !all) sp_report_table_head(stdout, sp_job_name_width(job));
     if (all) TRY(compare_all(&s));
     for (int i = 0; i < columns->count && !all; i++) TRY(sp_job_run(&s, o->kernel, columns->k[i]));
+    if (says(job)) printf("\n");
+    if (job->place.verbosity >= 0) sp_report_noise(stdout, s.noisy, s.runs);
     if (says(job)) {
-        printf("\n");
-        sp_report_noise(stdout, s.noisy, s.runs);
         if (all || !o->kernel) say_choices(&s, all ? "auto" : "kernel");
         sp_report_end(stdout, &s.record, o->verbosity > 0, s.runs, s.failed);
     }

@@ -278,7 +278,7 @@ static const sp_option_row rows[] = {
     {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
     {0, "list-devices", NULL, "name devices (-v: their properties) and transports, and end",
      ACTION(LIST_DEVICES)},
-    {0, "brief", NULL, "print only the tables of times and PASS or FAIL", FLAG(brief, 1), MAY_VARY,
+    {0, "brief", NULL, "print only the tables of times, noise, and PASS or FAIL", FLAG(brief, 1), MAY_VARY,
      USED_BY(BLOCKS)},
     {'q', "quiet", NULL, "print only PASS or FAIL, and errors", FLAG(verbosity, -1), MAY_VARY,
      USED_BY(READS)},
