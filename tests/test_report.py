@@ -3,6 +3,7 @@ the records in the page.
 limit: 300"""
 import base64
 import gzip
+import html
 import json
 import math
 import os
@@ -324,6 +325,44 @@ with test("the page carries the records as they were read, and the command of ea
     within(found.text, "0123abc")
     many = markup.records_html([os.urandom(markup.MOST_CARRIED + 1)], "many")
     assert "href" not in many and "too large" in many, many[:200]
+
+PIXELS = 7.2  # of a character of the tables' font (DejaVu Sans, which is wide), on the average
+CELL = 12.5  # of the padding of a cell
+
+
+def widths(text):
+    """[(title, {heading: pixels}, {headings shown on request})] of the tables of a page."""
+    for title, head, body in re.findall(r'<p class="title"[^>]*>(.*?)<a.*?<thead><tr>(.*?)</tr></thead>\n<tbody>(.*?)</tbody>', text, re.DOTALL):
+        names = re.findall(r"<th([^>]*)>([^<]*)</th>", head)
+        rows = [re.findall(r"<td([^>]*)>([^<]*)</td>", row) for row in body.split("\n")]
+        shown = {}
+        for i, (_, name) in enumerate(names):
+            cells = [PIXELS * len(html.unescape(row[i][1])) if not re.search(r'"[^"]*\b(text|name)\b', row[i][0]) else
+                     16 * (18 if "text" in row[i][0] else 9) for row in rows]
+            shown[name] = CELL + max([PIXELS * len(name), *cells])
+        yield title, shown, {name for kind, name in names if "more" in kind}
+
+
+with test("at 1100 pixels the tables of scaling show K, time, speed-up, efficiency and limit, the rest by a switch"):
+    pages = [analyzed(*records_) for records_ in (pair(still=5e-4, interior=0.0) + pair(k=64), made.everything())]
+    pages += [analysis.Analysis(records.read([str(path)])) for path in sorted(SAMPLES.glob("*.jsonl"))]
+    seen = set()
+    for study in pages:
+        text = page.report(study, "wide", None)
+        for title, of, more in widths(text):
+            if not more:
+                continue
+            visible = sum(pixels for name, pixels in of.items() if name not in more)
+            assert visible < 1100 - 32, (title, visible, of)
+            wanted = {"matrix", "K", "ms", "speed-up", "efficiency", "what limits it"} if title.startswith("Outcome: the fastest run of each matrix") else \
+                {"K", "what ran", "ranks", "median ms", "95 % of it", "S rel.", "E rel.", "S abs.", "e (K-F)", "SS rel.", "SS/p"}
+            equal(wanted & more, set(), title)
+            seen |= wanted & set(of)
+        equal(text.count('class="all screen"'), sum(bool(more) for _, _, more in widths(text)))
+        for name in re.findall(r'<label class="screen remark" for="([^"]*)">all \d+ columns</label>', text):
+            within(text, f'<input type="checkbox" class="all screen" id="{name}">')
+    assert {"efficiency", "what limits it", "E rel.", "SS/p"} <= seen, seen
+    within(text, ".all:not(:checked) ~ .scroll .more { display: none }")
 
 with test("columns of which no row has anything are left out; joined tables say which row is of what"):
     table = tables.Table("t", ["a", "b"], [["1", "-"], ["2", "-"]], (), ["r"])

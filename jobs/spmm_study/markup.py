@@ -9,8 +9,8 @@ from . import colors, tables
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 # most bytes of compressed records that a page contains
 MOST_CARRIED = 2 ** 21
-# a cell of more characters may become several lines
-LONG_CELL = 44
+# a cell of more characters, or that of a machine, may become several lines
+LONG_CELL, LONG_NAME = 44, 20
 
 
 def escape(text):
@@ -29,7 +29,7 @@ def _file(name):
 
 
 def table_html(table, name):
-    """The title is above the part that scrolls."""
+    """The title, and the switch for the columns that are shown on request, are above the part that scrolls."""
     table = tables.without_empty(table)
     long = {i for row in table.rows for i, cell in enumerate(row) if len(cell) > LONG_CELL}
 
@@ -38,13 +38,17 @@ def table_html(table, name):
         for i, (head, cell) in enumerate(zip(table.heading, cells)):
             names = ["left"] if head in table.left else []
             names += ["text"] if tag == "td" and i in long else []
+            names += ["name"] if tag == "td" and head == "machine" and len(cell) > LONG_NAME else []
+            names += ["more"] if head in table.more else []
             kind = f' class="{" ".join(names)}"' if names else ""
             made.append(f"<{tag}{kind}>{escape(cell)}</{tag}>")
         return "<tr>" + "".join(made) + "</tr>"
     body = "\n".join(row(cells, "td") for cells in table.rows)
     remarks = "\n".join(f'<p class="remark">{escape(r)}</p>' for r in table.remarks)
+    switch = (f'<input type="checkbox" class="all screen" id="{name}-all"><label class="screen remark" for="{name}-all">all '
+              f'{len(table.heading)} columns</label>\n' if set(table.more) & set(table.heading) else "")
     return (f'<div class="table" id="{name}"><p class="title" id="{name}-title">{escape(table.title)}{anchor(name, "table")}</p>\n'
-            f'<div class="scroll"><table aria-labelledby="{name}-title"><thead>{row(table.heading, "th")}</thead>\n'
+            f'{switch}<div class="scroll"><table aria-labelledby="{name}-title"><thead>{row(table.heading, "th")}</thead>\n'
             f"<tbody>{body}</tbody></table></div>\n{remarks}</div>")
 
 

@@ -291,7 +291,7 @@ def table(outcomes):
         remarks.append(f"!: the interval is wider than {100 * NOISY:.0f} % of the median")
     left = ("matrix", "on", "kernel", "precision", "machine", "what limits it")
     made = tables.Table("Outcome: the fastest run of each matrix and K, on the most ranks", heading, rows, left,
-                        remarks)
+                        remarks, ("GFLOP/s", "over serial", "kernel", "options"))
     return tables.with_options(made, [o.point for o in outcomes])
 
 
@@ -322,4 +322,4 @@ def steps_table(measurements):
     heading = ["step", "series", "precision", "machine", "ranks", "kernel", "ms", "95 %", "GFLOP/s", "GB/s", "over serial",
                "what limits it"]
     left = ("step", "series", "precision", "machine", "kernel", "what limits it")
-    return tables.Table("Outcome: the fastest run of each step", heading, rows, left)
+    return tables.Table("Outcome: the fastest run of each step", heading, rows, left, more=("kernel", "GFLOP/s", "GB/s"))

@@ -162,7 +162,7 @@ def table(measurement):
                      _check_text(p)])
     heading = ["step", "kernel", "ranks", "thr.", "median ms", "mean ± dev.", "GB/s", "of copy",
                *tables.RATE_HEADING, "serial ms", "speed-up", "/ fastest", "check"]
-    return tables.Table(measurement.title, heading, rows, ("step", "kernel", "check"), _remarks(measurement))
+    return tables.Table(measurement.title, heading, rows, ("step", "kernel", "check"), _remarks(measurement), tables.SCALING_MORE)
 
 
 def _remarks(measurement):
@@ -183,7 +183,7 @@ def strong_table(group):
     heading = ["what ran", "ranks", "thr."] + tables.SPREAD_HEADING + ["GFLOP/s"] + tables.LAWS_HEADING
     rows = [[one.label, str(p.ranks), str(p.threads)] + tables.spread_cells(p.spread) +
             [tables.significant(p.gflops)] + tables.law_cells(one, p) for one in group.series for p in one.points]
-    return tables.Table(group.title, heading, rows, ("what ran",), tables.strong_remarks(group))
+    return tables.Table(group.title, heading, rows, ("what ran",), tables.strong_remarks(group), tables.SCALING_MORE)
 
 
 # ---- CSV ----

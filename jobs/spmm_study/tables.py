@@ -1,6 +1,6 @@
 """Tables of points and laws, as texts for a terminal, as CSV, or as HTML by markup.py."""
 import csv
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from . import laws, output, series
 
@@ -11,12 +11,14 @@ POOR = 0.1
 
 @dataclass
 class Table:
-    """Cells are texts; columns named in `left` are aligned to the left, all others to the right."""
+    """Cells are texts; columns named in `left` are aligned to the left, all others to the right. A page shows the columns
+    named in `more` on request."""
     title: str
     heading: list
     rows: list
     left: tuple = ()
     remarks: list = field(default_factory=list)
+    more: tuple = ()
 
 
 # ---- numbers as texts ----
@@ -71,6 +73,11 @@ def rate_cells(point):
 SPREAD_HEADING = ["median ms", "95 % of it", "mean ± dev.", "min", "max", "times"]
 
 
+# columns that a page shows on request, of tables with SPREAD_HEADING
+SPREAD_MORE = ("mean ± dev.", "min", "max", "times", RATE_HEADING[1], "imbalance", "X received")
+SCALING_MORE = (*SPREAD_MORE, "grid", "thr.", "entries", "work")
+
+
 def spread_cells(spread):
     return [ms(spread.median), interval(spread), mean_and_deviation(spread), ms(spread.minimum), ms(spread.maximum),
             f"{spread.rounds} x {spread.count // spread.rounds}"]
@@ -89,8 +96,7 @@ def text(table):
 def without_empty(table):
     """The table without its empty columns."""
     kept = [i for i in range(len(table.heading)) if not table.rows or any(row[i] != NONE for row in table.rows)]
-    return Table(table.title, [table.heading[i] for i in kept], [[row[i] for i in kept] for row in table.rows], table.left,
-                 table.remarks)
+    return replace(table, heading=[table.heading[i] for i in kept], rows=[[row[i] for i in kept] for row in table.rows])
 
 
 def joined(title, column, parts):
@@ -105,7 +111,7 @@ def joined(title, column, parts):
         for remark in table.remarks:
             whose.setdefault(remark, []).append(of)
     remarks = [remark if len(of) == len(parts) else f"{column} = {', '.join(of)}: {remark}" for remark, of in whose.items()]
-    return Table(title, [column] + first.heading, rows, first.left, remarks)
+    return Table(title, [column] + first.heading, rows, first.left, remarks, first.more)
 
 
 def with_options(table, points):
@@ -137,7 +143,8 @@ def points_table(points):
             rate_cells(p) + [number(p.number("imbalance"), 3), quantity(p.moved_bytes)] +
             [launch(p)] * launched for p in points]
     machines = {p.machine for p in points}
-    made = with_options(Table("Points", heading, rows, ("machine", "matrix", "kernel", "format")), points)
+    made = with_options(Table("Points", heading, rows, ("machine", "matrix", "kernel", "format"),
+                              more=(*SPREAD_MORE, "format", "block / sub-warp")), points)
     if len(machines) == 1:
         made.title = f"Points, on {machines.pop()}"
         made.heading, made.rows = made.heading[1:], [row[1:] for row in made.rows]
@@ -172,7 +179,7 @@ def strong_table(group):
     rows = [[one.label] + size_cells(p, group.over) + spread_cells(p.spread) + rate_cells(p) +
             law_cells(one, p) + [number(p.number("imbalance"), 3), quantity(p.moved_bytes)]
             for one in group.series for p in one.points]
-    return Table(group.title, heading, rows, ("what ran",), strong_remarks(group))
+    return Table(group.title, heading, rows, ("what ran",), strong_remarks(group), SCALING_MORE)
 
 
 def strong_remarks(group):
@@ -237,7 +244,7 @@ def weak_table(group):
                         spread_cells(p.spread) + [significant(p.gflops)] +
                         [number(v) for v in (one.scaled_absolute(p), scaled, scaled and scaled / p.ranks)] +
                         [number(share, 3), number(p.number("imbalance"), 3), quantity(p.moved_bytes)])
-    return Table(group.title, heading, rows, ("what ran", "matrix"), weak_remarks(group))
+    return Table(group.title, heading, rows, ("what ran", "matrix"), weak_remarks(group), SCALING_MORE)
 
 
 def weak_remarks(group):
