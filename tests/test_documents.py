@@ -31,6 +31,7 @@ def rule(pattern, change=None, why=None):
 RULES = [
     rule(r"pkg-config|\./solver|\./block_power", why=PEOPLE),
     rule(r"solver\.py|lobpcg_scipy|python_overhead", why="it needs mpi4py; test_python runs such"),
+    rule(r"-m spmm_mpi", why="it needs SciPy; test_self_test runs such"),
     rule(r"\bmake\b", why=TARGETS),
     rule(r"-d cuda|bench_multigpu", why=NO_GPU),
     rule(r"matrices/get|name:|list:", why="it asks the collection's server; test_get has one"),
