@@ -137,7 +137,7 @@ deps = $(if $(filter 1,$(NO_DEPS)),:,MPI='$(MPI)' MPICC='$(MPICC)' NVCC='$(if $(
 include mk/fortran.mk
 include mk/install.mk
 
-## wheel          the Python package with libspmm of MPI=0 inside, for pip, in build/wheel (with nvcc for GPUs, too; GPU_ARCH="80 90")
+## wheel          the Python package with libspmm inside, for pip, in build/wheel (with nvcc for GPUs, too; GPU_ARCH="80 90"); needs MPICC_mpich=
 include mk/wheel.mk
 
 ## format         clang-format all sources in place

@@ -29,7 +29,7 @@ build-quick: $(patsubst tests/%.c,$(B)/tests/%,$(wildcard $(QUICK_TESTS:%=tests/
 
 # the build of make MPI=0: all C tests that run on one rank, and the scripts that test such a build
 check-one-rank:
-	$(Q)$(if $(filter 1,$(NO_DEPS)),:,MPI=0 CLANG_USED= sh mk/deps.sh build test optional)
+	$(Q)$(if $(filter 1,$(NO_DEPS)),:,MPI=0 CLANG_USED= MPICC_mpich='$(MPICC_mpich)' MPIRUN_mpich='$(MPIRUN_mpich)' sh mk/deps.sh build test optional mpich)
 	@+$(MAKE) $(J) MPI=0 CUDA=0 build build-unit
 	$(if $(TESTS),,@+$(MAKE) CUDA=0 NO_DEPS=1 wheel)
 	@+$(MAKE) MPI=0 CUDA=0 run-one-rank

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""make wheel: the Python package with libspmm of a build of MPI=0 inside, as a wheel for pip. Needs Python's standard library alone.
+"""make wheel: the Python package with libspmm inside, as a wheel for pip: of a build of MPI=0, and of one with MPICH, which also loads
+with other MPIs of its binary interface. Needs Python's standard library alone.
 
-    wheel.py --library FILE --openmp FILE --out FOLDER
+    wheel.py --library FILE --mpich FILE --openmp FILE --out FOLDER
 
-The platform in the wheel's name contains the newest version of glibc whose symbols the two libraries need.
-Refuses libraries that need others than those that every Linux with Python has. The same files make the same
-wheel, byte by byte."""
+The platform in the wheel's name contains the newest version of glibc whose symbols the libraries need.
+Refuses libraries that need others than those that every Linux with Python has, and MPICH. The same files make
+the same wheel, byte by byte."""
 import argparse
 import base64
 import hashlib
@@ -21,6 +22,7 @@ MOST_BYTES = 100 * 10 ** 6  # what package registries accept
 ALLOWED = {"libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
            "libgcc_s.so.1", "libz.so.1"}
 OPENMP = "libgomp.so.1"
+MPI, DEBIANS_MPI = "libmpi.so.12", "libmpich.so.12"  # MPICH's names: in its binary interface, and in Debian
 MACHINES = {62: "x86_64", 183: "aarch64"}
 DYNAMIC, NEEDED_VERSIONS, STRINGS = 6, 0x6ffffffe, 3  # kinds of sections
 
@@ -34,7 +36,7 @@ class Elf:
     of the symbols that it needs from each."""
 
     def __init__(self, path):
-        self.data = path.read_bytes()
+        self.data = path.read_bytes().replace(*(b"\0%s\0" % name.ljust(len(DEBIANS_MPI), "\0").encode() for name in (DEBIANS_MPI, MPI)))
         if self.data[:6] != b"\x7fELF\x02\x01":
             raise Refused(f"{path} is no shared library of 64 bits")
         self.machine = struct.unpack_from("<H", self.data, 18)[0]
@@ -77,13 +79,15 @@ def glibc(elf):
     return max((tuple(map(int, m.groups())) for m in found if m), default=(2, 17))
 
 
-def platform(libraries):
+def platform(libraries, mpich):
     """The tag, e.g. manylinux_2_34_x86_64. Raises Refused if a library is needed that other machines may
     lack."""
     for path, elf in libraries.items():
-        others = set(elf.needed) - ALLOWED - {OPENMP}
+        others = set(elf.needed) - ALLOWED - {OPENMP} - ({MPI} if path == mpich else set())
         if others:
             raise Refused(f"{path} needs {', '.join(sorted(others))}, expected glibc's libraries, {OPENMP} and libz.so.1 alone")
+    if MPI not in libraries[mpich].needed:
+        raise Refused(f"{mpich} needs no {MPI}, expected a build with MPICH: MPICC_mpich=")
     machines = {elf.machine for elf in libraries.values()}
     if len(machines) != 1 or not machines <= set(MACHINES):
         raise Refused(f"the libraries are for machines {machines}, expected one of {', '.join(MACHINES.values())}")
@@ -99,18 +103,18 @@ def metadata():
     """METADATA: what pip shows and installs with it."""
     return "\n".join((
         "Metadata-Version: 2.1", "Name: spmm-mpi", f"Version: {version()}",
-        "Summary: Sparse matrix x multivector products by libspmm, which is inside: on all cores, or on a GPU",
+        "Summary: Sparse matrix x multivector products by libspmm, which is inside: on all cores, on a GPU, or on ranks of MPICH",
         "License: MIT; libgomp.so.1 is GCC's, under the GPL 3 with the GCC Runtime Library Exception", "Requires-Python: >=3.8",
-        "Requires-Dist: numpy>=1.20", "Requires-Dist: scipy>=1.6; extra == 'scipy'", "Provides-Extra: scipy",
+        "Requires-Dist: numpy>=1.20", "Requires-Dist: scipy>=1.6",
         "Requires-Dist: mpi4py>=3.0; extra == 'mpi'", "Provides-Extra: mpi", "Description-Content-Type: text/markdown", "",
         (ROOT / "python/README.md").read_text())).encode()
 
 
-def contents(libraries, tag):
+def contents(libraries, mpich, tag):
     """{name in the wheel: bytes} without RECORD, and the name of RECORD."""
     files = {f"spmm_mpi/{p.name}": p.read_bytes() for p in sorted((ROOT / "python/spmm_mpi").glob("*.py"))}
     names = {path: OPENMP if path.name.startswith("libgomp") else re.match(r"libspmm\.so\.\d+\.\d+", path.name)[0] for path in libraries}
-    files.update({f"spmm_mpi/lib/{names[path]}": elf.data for path, elf in libraries.items()})
+    files.update({f"spmm_mpi/lib/{'mpich/' * (path == mpich)}{names[path]}": elf.data for path, elf in libraries.items()})
     info = f"spmm_mpi-{version()}.dist-info"
     files[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     files[f"{info}/METADATA"] = metadata()
@@ -138,14 +142,15 @@ def write(path, files):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--library", required=True, type=pathlib.Path, help="libspmm.so.VERSION")
+    parser.add_argument("--library", required=True, type=pathlib.Path, help="libspmm.so.VERSION of MPI=0")
+    parser.add_argument("--mpich", required=True, type=pathlib.Path, help="libspmm.so.VERSION of MPICH")
     parser.add_argument("--openmp", required=True, type=pathlib.Path, help=OPENMP)
     parser.add_argument("--out", required=True, type=pathlib.Path, help="the folder of the wheel")
     told = parser.parse_args()
     try:
-        libraries = {path: Elf(path) for path in (told.library, told.openmp)}
-        tag = f"py3-none-{platform(libraries)}"
-        files, name = contents(libraries, tag)
+        libraries = {path: Elf(path) for path in (told.library, told.mpich, told.openmp)}
+        tag = f"py3-none-{platform(libraries, told.mpich)}"
+        files, name = contents(libraries, told.mpich, tag)
         files[name] = record(files, name)
         told.out.mkdir(parents=True, exist_ok=True)
         path = told.out / f"spmm_mpi-{version()}-{tag}.whl"
@@ -157,7 +162,7 @@ def main():
     except (Refused, OSError) as error:
         print(f"wheel: {error}", file=sys.stderr)
         return 1
-    print(f"{path}: {size / 1e6:.1f} MB (libspmm {len(libraries[told.library].data) / 1e6:.1f} MB, "
+    print(f"{path}: {size / 1e6:.1f} MB (libspmm {len(libraries[told.library].data) / 1e6:.1f} MB, for MPICH {len(libraries[told.mpich].data) / 1e6:.1f} MB, "
           f"{OPENMP} {len(libraries[told.openmp].data) / 1e6:.1f} MB before compression)")
     return 0
 

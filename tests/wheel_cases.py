@@ -87,6 +87,28 @@ def mpi():
     multiply((None,))
 
 
+def ranks():
+    from mpi4py import MPI
+    import spmm_mpi
+    a, x, z = data()
+    comm, one = MPI.COMM_WORLD, slice(None)
+    for more in ({}, {"exchange": "bcast"}, {"rows": "distributed"}):
+        part = slice(700 * comm.rank // comm.size, 700 * (comm.rank + 1) // comm.size) if more.get("rows") else one
+        with spmm_mpi.Plan(comm, a[part] if comm.rank == 0 or part != one else None, **more) as plan:
+            assert np.abs(plan @ x[plan.x_range] - (a @ x)[plan.y_range]).max() < 1e-12
+            assert np.abs(plan.T @ z[plan.y_range] - (a.T @ z)[plan.x_range]).max() < 1e-12
+            assert np.abs(spmm_mpi.dot(comm, x[plan.x_range]) - x.T @ x).max() < 1e-12
+    assert np.abs(spmm_mpi.matmul(a, x) - a @ x).max() < 1e-12
+    print(spmm_mpi.library_path() + "\n", end="", flush=True)
+
+
+def mpi_last():
+    import spmm_mpi
+    a, x, _ = data()
+    spmm_mpi.matmul(a, x)
+    mpi()
+
+
 def wrong():
     import spmm_mpi
     try:

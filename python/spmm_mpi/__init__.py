@@ -7,8 +7,9 @@ communicators.
     with spmm_mpi.Plan(MPI.COMM_WORLD, A if rank == 0 else None, k=8) as plan:
         Y = plan @ X[plan.x_range]          # this rank's rows of X and of Y
 
-With a libspmm that was built without MPI (the wheel, make MPI=0), Plan(A, k=8) is a plan of this process
-alone, and mpi4py is not needed.
+With a libspmm that was built without MPI (make MPI=0), Plan(A, k=8) is a plan of this process alone, and
+mpi4py is not needed. The wheel uses such a libspmm, unless the program imports mpi4py.MPI of MPICH or Intel
+MPI before the first call.
 
 A is a sparse matrix [m, n] of SciPy, whole on rank 0 or by rows on all ranks. X [n, K] and Y [m, K] are
 distributed by rows; a rank passes and receives its owned rows, as arrays of NumPy or, with device="cuda", of

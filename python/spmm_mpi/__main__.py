@@ -39,7 +39,7 @@ class Report:
 
     def say(self, label, text):
         if not self.silent:
-            print("\n".join(textwrap.wrap(text, 99, initial_indent=f"{label:<15}", subsequent_indent=15 * " ")), flush=True)
+            print("\n".join(textwrap.wrap(text, 99, initial_indent=f"{label:<15}", subsequent_indent=15 * " ", break_on_hyphens=False)), flush=True)
 
     def row(self, label, cells):
         self.say(label, "".join(f"{cell:>16}" for cell in cells))

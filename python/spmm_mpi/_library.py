@@ -200,16 +200,28 @@ def comm_handle(comm):
 
 # ---- finding the library ----
 
-# the folder of a wheel that contains libspmm and libgomp
+# the folder of a wheel that contains libgomp and the libspmm for one process; that of the libspmm for ranks
 BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
+BUNDLED_FOR_RANKS = os.path.join(BUNDLED, "mpich")
 OPENMP = "libgomp.so.1"
+
+
+def has_mpich():
+    """Whether the program has imported mpi4py.MPI, whose MPI has the binary interface of MPICH: MPICH, Intel
+    MPI or MVAPICH."""
+    if sys.modules.get("mpi4py.MPI") is None or comm_type() is not c_int:
+        return False
+    try:
+        return bool(ctypes.CDLL("libmpi.so.12", os.RTLD_NOW | os.RTLD_NOLOAD))  # (fails if it is not loaded)
+    except OSError:
+        return False
 
 
 def open_openmp(folder):
     """Makes sure that the libspmm of a wheel finds an OpenMP runtime: the one that the process has loaded,
     else the system's, else the one in the wheel."""
-    bundled = os.path.join(folder, OPENMP)
-    if folder != BUNDLED or not os.path.exists(bundled):
+    bundled = os.path.join(BUNDLED, OPENMP)
+    if folder not in (BUNDLED, BUNDLED_FOR_RANKS) or not os.path.exists(bundled):
         return
     try:
         ctypes.CDLL(OPENMP)
@@ -244,6 +256,8 @@ def pkg_config_folder():
 
 def places():
     """Files and names to try, in this order."""
+    if has_mpich():
+        yield os.path.join(BUNDLED_FOR_RANKS, SONAME)
     yield os.path.join(BUNDLED, SONAME)
     folder = pkg_config_folder()
     if folder:

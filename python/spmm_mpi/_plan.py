@@ -173,8 +173,8 @@ class Plan:
          exchange_precision="f64", cut=None)
 
     comm: a communicator of mpi4py, which the plan duplicates. Plan(A) is Plan(MPI.COMM_WORLD, A). With a
-        libspmm that was built without MPI (make MPI=0, the wheel), Plan(A) is a plan of this process alone,
-        and comm may be None.
+        libspmm that was built without MPI (make MPI=0), Plan(A) is a plan of this process alone, and comm may
+        be None.
     A: a sparse matrix of SciPy in any format, or a tensor of layout torch.sparse_csr, sparse_csc or
         sparse_coo in host memory; the plan copies it. Values of float64 or float32 keep their type; whole
         numbers and bool become float64 (matmul() computes exactly with whole numbers). Duplicate entries are

@@ -1,5 +1,6 @@
 """Communicators for callers that pass none, and for a libspmm that was built without MPI (make MPI=0, the
 wheel)."""
+import os
 import sys
 
 from . import _library as c
@@ -66,6 +67,9 @@ def one_rank(comm):
         raise TypeError(f"comm is a {type(comm).__name__}, and {c.library_path()} is for one process without an MPI: expected Plan(A), or "
                         f"Plan(A, k=..), or None in place of comm")
     if comm.size != 1:
-        raise c.Error(f"comm has {comm.size} ranks, and {c.library_path()} is for one process (make MPI=0): expected a libspmm of mpi4py's "
-                      f"MPI, {c.HOW}", c.Status.USAGE)
+        expected = f"a libspmm of mpi4py's MPI, {c.HOW}"
+        if os.path.dirname(c.library_path()) == c.BUNDLED:
+            expected = ("mpi4py.MPI to be imported before the first call of spmm_mpi" if c.has_mpich() else
+                        f"MPICH or Intel MPI (pip install mpi4py mpich), or {expected}")
+        raise c.Error(f"comm has {comm.size} ranks, and {c.library_path()} is for one process (make MPI=0): expected {expected}", c.Status.USAGE)
     return OneRank()
