@@ -25,6 +25,7 @@ import spmm_mpi
 import spmm_mpi.torch as layers
 
 FEATURES, HIDDEN, CLASSES, STEPS = 64, 64, 16, 10
+ROW = 2  # CUSPARSE_ORDER_ROW
 GRAPHS = (3000, 24000), (50000, 400000)
 
 
@@ -58,11 +59,11 @@ class Cusparse:
         starts, columns = A.crow_indices(), A.col_indices()
         self.call("cusparseCreateCsr", ctypes.byref(c), size(m), size(n), size(A._nnz()), pointer(starts.data_ptr()), pointer(columns.data_ptr()),
                   pointer(values.data_ptr()), index, index, 0, kind)
-        self.call("cusparseCreateDnMat", ctypes.byref(g), size(m), size(k), size(k), pointer(G.data_ptr()), kind, 2)  # CUSPARSE_ORDER_ROW
-        self.call("cusparseCreateDnMat", ctypes.byref(x), size(n), size(k), size(k), pointer(X.data_ptr()), kind, 2)
+        self.call("cusparseCreateDnMat", ctypes.byref(g), size(m), size(k), size(k), pointer(G.data_ptr()), kind, ROW)
+        self.call("cusparseCreateDnMat", ctypes.byref(x), size(n), size(k), size(k), pointer(X.data_ptr()), kind, ROW)
         number = ctypes.c_double if kind else ctypes.c_float
         one, zero, wanted = number(1), number(0), ctypes.c_size_t()
-        common = self.handle, 0, 1, ctypes.byref(one), g, x, ctypes.byref(zero), c, kind, 0  # no transpose, transpose; the default algorithm
+        common = self.handle, 0, 1, ctypes.byref(one), g, x, ctypes.byref(zero), c, kind, 0
         self.call("cusparseSDDMM_bufferSize", *common, ctypes.byref(wanted))
         buffer = torch.empty(max(wanted.value, 1), dtype=torch.uint8, device="cuda")
         self.call("cusparseSDDMM_preprocess", *common, pointer(buffer.data_ptr()))
@@ -176,8 +177,8 @@ def training(table, vertices, entries):
             begin, steps, losses[contender] = trained(table, contender, a, 100)
             first[contender].append(begin)
             later[contender] += steps
-    for contender in contenders:
-        table.check(losses[contender], losses["coo"], f"{vertices} vertices: {contender}", 1e-2)  # (Adam enlarges rounding errors)
+    for contender in contenders:  # Adam enlarges rounding errors
+        table.check(losses[contender], losses["coo"], f"{vertices} vertices: {contender}", 1e-2)
     name = f"graph of {vertices} vertices"
     table.row("first", a, name, HIDDEN, "float32", first)
     table.row("later", a, name, HIDDEN, "float32", later)

@@ -158,10 +158,12 @@ static inline int sp_value_is(sp_value v, spmm_precision p, double number)
     return sp_value_at(&v, p, 0) == (sp_c128)number;
 }
 
-/** Returns the modulus of a value. Local. */
+/** Returns the modulus of a value. Local. (hypot() would need glibc 2.35, which RHEL 9 lacks.) */
 static inline double sp_magnitude(sp_c128 v)
 {
-    return __imag__ v == 0 ? __builtin_fabs(__real__ v) : __builtin_hypot(__real__ v, __imag__ v);
+    const double re = __builtin_fabs(__real__ v), im = __builtin_fabs(__imag__ v);
+    const double more = re > im ? re : im, less = re > im ? im : re, ratio = less / more;
+    return less == 0 || __builtin_isinf(more) ? more : more * __builtin_sqrt(1 + ratio * ratio);
 }
 
 /** Returns 1 if all parts of a value are finite, else 0. Local. */
