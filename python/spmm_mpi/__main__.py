@@ -84,7 +84,7 @@ def tell_versions(report, mpi, why, comm):
     else:
         report.say("MPI", f"one process: this libspmm has no MPI (mpi4py: {its or why})")
     with Plan(comm, scipy.sparse.eye(2000, format="csr") if comm.rank == 0 else None, 1) as plan:
-        threads = re.search(r"(\d+) threads? per rank", plan.view() or "1 thread per rank")[1]
+        threads = re.search(r"(\d+) threads?", plan.view() or "1 thread")[1]
     report.say("cores", f"{len(os.sched_getaffinity(0))} for rank 0, of {os.cpu_count()}; {threads} thread{'s' * (threads != '1')} per rank")
 
 
