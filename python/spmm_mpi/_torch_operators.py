@@ -6,8 +6,8 @@
     spmm_mpi::weights_gradient(x, g, of)                                       x^T g, summed over the rows of all ranks
 
 `of` is the number of a Plan or Pattern in _plan.numbered; m, n and entries are those of this rank. values: None for
-those of a plan, whose version is then compared with its present one; else version is 0 or SAVED. Each of the first two operators is the
-derivative of the other, so their gradients can be differentiated any number of times.
+those of a plan, whose version is then compared with its present one; else version is 0 or SAVED. Each of the first
+two operators is the derivative of the other, so their gradients can be differentiated any number of times.
 
 torch.compile and torch.func need operators that are registered. A call of one takes 20 to 50 microseconds longer
 than a call of an autograd.Function (2 cores, PyTorch 2.15), which all other products use."""
