@@ -40,11 +40,12 @@ def values_gradient(g, x, of, m, n, entries):
 
 # ---- their gradients ----
 
-def multiply_setup(ctx, inputs, output=None):
-    values, x, *ctx.rest = inputs
-    of_values, of_x = ctx.needs_input_grad[:2]
-    ctx.entries = values.shape[0] if of_values else None
-    ctx.save_for_backward(values if of_x else None, x if of_values else None)
+def setup(ctx, inputs, output=None):
+    """Saves each of the first two tensors if the gradient of the other needs it."""
+    a, b, *ctx.rest = inputs
+    of_a, of_b = ctx.needs_input_grad[:2]
+    ctx.size = a.shape[0] if of_a else None
+    ctx.save_for_backward(a if of_b else None, b if of_a else None)
 
 
 def multiply_backward(ctx, g, call):
@@ -55,18 +56,12 @@ def multiply_backward(ctx, g, call):
         back = OF_SYMMETRIC.get(back, back)
     dx = call.multiply(values, g, of, version if values is None else SAVED, m, n, back, symmetric) if of_x else None
     pair = (g, x) if operation in OF_ROWS else (x, g)
-    dv = call.values_gradient(*pair, of, m, n, ctx.entries) if of_values else None
+    dv = call.values_gradient(*pair, of, m, n, ctx.size) if of_values else None
     return dv, dx, None, None, None, None, None, None
 
 
-def gradient_setup(ctx, inputs, output=None):
-    g, x, *ctx.rest = inputs
-    of_g, of_x = ctx.needs_input_grad[:2]
-    ctx.save_for_backward(x if of_g else None, g if of_x else None)
-
-
 def gradient_backward(ctx, u, call):
-    (x, g), (of, m, n, entries) = ctx.saved_tensors, ctx.rest
+    (g, x), (of, m, n, entries) = ctx.saved_tensors, ctx.rest
     of_g, of_x = ctx.needs_input_grad[:2]
     dg = call.multiply(u, x, of, 0, m, n, NO_TRANSPOSE, False) if of_g else None
     dx = call.multiply(u, g, of, 0, m, n, TRANSPOSE, False) if of_x else None
@@ -100,15 +95,17 @@ def tangent(call, ctx, da, db):
     return of_a if of_b is None else of_a + of_b
 
 
-class Multiply(torch.autograd.Function):
-    @staticmethod
-    def forward(*inputs):
-        return multiply(*inputs)
+class Bilinear(torch.autograd.Function):
+    """A function that is linear in each of its first two inputs, which are tensors."""
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        multiply_setup(ctx, inputs)
+        setup(ctx, inputs)
         ctx.save_for_forward(*inputs[:2])
+
+
+class Multiply(Bilinear):
+    forward = staticmethod(multiply)
 
     @staticmethod
     def backward(ctx, g):
@@ -127,15 +124,8 @@ class Multiply(torch.autograd.Function):
         return y.reshape(y.shape[0], *x.shape[1:]), 1
 
 
-class ValuesGradient(torch.autograd.Function):
-    @staticmethod
-    def forward(*inputs):
-        return values_gradient(*inputs)
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        gradient_setup(ctx, inputs)
-        ctx.save_for_forward(*inputs[:2])
+class ValuesGradient(Bilinear):
+    forward = staticmethod(values_gradient)
 
     @staticmethod
     def backward(ctx, u):
@@ -221,22 +211,15 @@ def _(x, g, of):
     return x.new_empty((x.shape[1], g.shape[1]))
 
 
-def linear_setup(ctx, inputs, output):
-    x, w, ctx.of = inputs
-    of_x, of_w = ctx.needs_input_grad[:2]
-    ctx.save_for_backward(x if of_w else None, w if of_x else None)
-
-
 def linear_backward(ctx, g):
-    x, w = ctx.saved_tensors
-    dw = None if x is None else torch.ops.spmm_mpi.weights_gradient(x, g, ctx.of)
-    return None if w is None else torch.ops.spmm_mpi.linear(g, w.T, ctx.of), dw, None
+    (x, w), (of,) = ctx.saved_tensors, ctx.rest
+    dw = None if x is None else torch.ops.spmm_mpi.weights_gradient(x, g, of)
+    return None if w is None else torch.ops.spmm_mpi.linear(g, w.T, of), dw, None
 
 
-torch.library.register_autograd("spmm_mpi::linear", linear_backward, setup_context=linear_setup)
-torch.library.register_autograd("spmm_mpi::multiply", lambda ctx, g: multiply_backward(ctx, g, Registered), setup_context=multiply_setup)
-torch.library.register_autograd("spmm_mpi::values_gradient", lambda ctx, u: gradient_backward(ctx, u, Registered),
-                                setup_context=gradient_setup)
+for name, backward in (("linear", linear_backward), ("multiply", lambda ctx, g: multiply_backward(ctx, g, Registered)),
+                       ("values_gradient", lambda ctx, u: gradient_backward(ctx, u, Registered))):
+    torch.library.register_autograd(f"spmm_mpi::{name}", backward, setup_context=setup)
 
 
 # ---- what spmm_mpi.torch calls ----

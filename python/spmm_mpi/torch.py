@@ -19,6 +19,7 @@ import torch
 if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 5):
     raise ImportError(f"spmm_mpi.torch needs PyTorch 2.5 or newer, found {torch.__version__}: pip install -U torch")
 
+from . import _arrays as arrays
 from . import _torch_operators as operators
 from ._arguments import check_comm
 from ._plan import NO_TRANSPOSE, TRANSPOSE, Plan, Transposed
@@ -80,7 +81,7 @@ def of_transposed(A):
 
 
 REAL = torch.float64, torch.float32
-TYPES = {name: getattr(torch, name) for name in ("float64", "float32", "complex128", "complex64")}
+TYPES = {dtype.name: getattr(torch, dtype.name) for dtype in arrays.TYPES}
 
 
 def name_of(dtype):
