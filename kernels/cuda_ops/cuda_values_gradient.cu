@@ -32,7 +32,8 @@ __device__ inline int64_t row_of_entry(const int64_t *start, int64_t rows, int64
     return low;
 }
 
-/** Adds the products of up to 4 columns, of which `left` exist, to the partial sums. */
+/** Adds the products of the next 4 columns to the partial sums.
+ *  \param [in] left  number of columns that remain, these included */
 template <int V, typename T>
 __device__ inline void add_columns(T (&s)[OWN_SUMS], const T *g, const T *x, int64_t left)
 {

@@ -103,7 +103,8 @@ static const char *hint_of(const char *path)
     static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
     const size_t group = strspn(path, word), name = path[group] == '/' ? strspn(path + group + 1, word) : 0;
     if (strstr(path, "://"))
-        return " (it is an address: matrices/get GROUP/NAME downloads a matrix of the SuiteSparse collection; download another file first)";
+        return " (it is an address: matrices/get GROUP/NAME downloads a matrix of the SuiteSparse collection; "
+               "download another file first)";
     if (group > 0 && name > 0 && !path[group + 1 + name])
         return " (a matrix of the SuiteSparse collection? matrices/get GROUP/NAME downloads it)";
     return "";

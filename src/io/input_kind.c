@@ -119,8 +119,9 @@ const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec
 /** What a line of text consists of. */
 typedef struct line_words {
     size_t bytes;
-    int words, numbers, names; /* numbers: of the words, those that consist of digits and . + - e E alone;
-                                  names: those of letters and _ */
+    int words;
+    int numbers; /* words of digits and . + - e E alone */
+    int names;   /* words of letters and _ alone */
 } line_words;
 
 static line_words words_of(const char *p, const char *end)
@@ -159,9 +160,9 @@ static const char *text_kind(const char *p, const char *end)
         return "PETSc's ASCII output: write it to a binary viewer, e.g. by -mat_view binary:A.petsc";
     if (memchr(p, ',', w.bytes)) return CSV;
     if (w.numbers == 4 && few)
-        return "what hypre's IJ interface prints, or an edge list of four columns: --read-as edges reads the first"
-               " without its first line (tail -n +2 FILE > OTHER), of the second three columns"
-               " (awk '{print $1, $2, $3}' FILE > OTHER)";
+        return "what hypre's IJ interface prints, or an edge list of four columns: "
+               "--read-as edges reads the first without its first line (tail -n +2 FILE > OTHER), "
+               "of the second three columns (awk '{print $1, $2, $3}' FILE > OTHER)";
     if (w.names == w.words && few)
         return "names of columns: --read-as edges reads an edge list without them (tail -n +2 FILE > OTHER)";
     return card ? "a Harwell-Boeing or Rutherford-Boeing file: " MATRIX_MARKET : NULL;

@@ -147,11 +147,10 @@ static spmm_status main_place(const sp_options *o, sp_place *place)
     sp_device_choice device = on_cores ? SP_DEVICE_CPU : o->device;
     if (o->kernel && device == SP_DEVICE_AUTO) device = (sp_device_choice)o->kernel->device;
     if (o->kernel && o->kernel->device == SPMM_CUDA && !sp_device_built())
-        return sp_fail(
-            SPMM_ERR_NO_DEVICE,
-            "--kernel %s: a kernel of GPUs, and this build was made without CUDA: build it with nvcc (make CUDA=1), or"
-            " name a kernel for cpu (--list-kernels)",
-            o->kernel->id);
+        return sp_fail(SPMM_ERR_NO_DEVICE,
+                       "--kernel %s: a kernel of GPUs, and this build was made without CUDA: "
+                       "build it with nvcc (make CUDA=1), or name a kernel for cpu (--list-kernels)",
+                       o->kernel->id);
     return sp_place_create(planned ? 0 : o->p, planned ? 0 : o->q, device, o->threads, o->verbosity, place);
 }
 
