@@ -241,6 +241,14 @@ static void test_too_large(void)
     }
 }
 
+static volatile sig_atomic_t handled;
+
+static void handle(int signal)
+{
+    (void)signal;
+    handled++;
+}
+
 static void test_signals(void)
 {
     if (TEST_THREADS_WATCHED) {
@@ -276,6 +284,18 @@ static void test_signals(void)
             close(ready[0]);
             close(ready[1]);
         }
+    }
+    TEST("a signal whose handler returns does not end the writing") {
+        sp_output_file out;
+        signal(SIGALRM, handle);
+        CHECK_INT(sp_output_file_open(path, &out), SPMM_OK);
+        fputs("whole", out.file);
+        raise(SIGALRM);
+        CHECK_INT(sp_output_file_close(&out, SPMM_OK), SPMM_OK);
+        signal(SIGALRM, SIG_DFL);
+        CHECK_INT(handled, 1);
+        CHECK_INT(size_of(path), 5);
+        CHECK_INT(write_letters(path, 'a', 7, SPMM_OK), SPMM_OK);
     }
     TEST("a signal leaves nothing of a file that is opened only to see whether it can be") {
         int status;

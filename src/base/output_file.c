@@ -115,14 +115,17 @@ static const int signals[SIGNALS] = {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM, 
 static struct sigaction before[SIGNALS];
 static char unfinished[PATH_MAX];
 
-/** Signal handler: the signal that it raises takes effect when it returns, in the former handler. */
+void sp_writing_remove(void)
+{
+    if (unfinished[0]) unlink(unfinished);
+}
+
+/** Signal handler: the signal that it raises takes effect when it returns, and ends the process. */
 static void remove_unfinished(int signal)
 {
-    const int reason = errno;
-    unlink(unfinished);
+    sp_writing_remove();
     sp_writing_end();
     raise(signal);
-    errno = reason;
 }
 
 void sp_writing_begin(const char *part)
@@ -132,14 +135,15 @@ void sp_writing_begin(const char *part)
     for (int i = 0; i < SIGNALS; i++) {
         sigaction(signals[i], NULL, &before[i]);
         if (i >= IGNORED) action.sa_handler = remove_unfinished;
-        if (i < IGNORED ? before[i].sa_handler == SIG_DFL : part && before[i].sa_handler != SIG_IGN)
-            sigaction(signals[i], &action, NULL);
+        /* a handler of the program may return, and the writing continues */
+        if (before[i].sa_handler == SIG_DFL && (i < IGNORED || part)) sigaction(signals[i], &action, NULL);
     }
 }
 
 void sp_writing_end(void)
 {
     for (int i = 0; i < SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
+    unfinished[0] = '\0';
 }
 
 /* ---- opening and closing ---- */

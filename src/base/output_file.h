@@ -67,11 +67,13 @@ spmm_status sp_destination_stream(const sp_destination *to, int *fd);
 /** Sets the error message "PATH: cannot write: " plus the text for errno. \return SPMM_ERR_OUTPUT */
 spmm_status sp_cannot_write(const char *path);
 
-/** Changes the signal handlers until sp_writing_end(): a write to a pipe without a reader, or beyond the file
- *  size limit, sets errno; a signal that ends the program removes the file `part` (NULL: none) first and then
- *  goes to the handler that was there before. Calls do not nest. */
+/** Changes the default actions of signals until sp_writing_end(): a write to a pipe without a reader, or beyond
+ *  the file size limit, sets errno; a signal that ends the program removes the file `part` (NULL: none) first.
+ *  Handlers of the program stay. Calls do not nest. */
 void sp_writing_begin(const char *part);
 void sp_writing_end(void);
+/** Removes the file `part` of sp_writing_begin(): for a signal handler that ends the program. */
+void sp_writing_remove(void);
 
 /** Opens /dev/null for standard streams that were closed when the program was started, so that no other file
  *  gets their numbers. Writes to such a standard output fail. Must be called first in main(). */

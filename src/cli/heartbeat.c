@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/output_file.h"
 #include "base/words.h"
 
 enum {
@@ -34,6 +35,7 @@ static void end_process(int signal)
 {
     const ssize_t written = write(STDERR_FILENO, last_words, strlen(last_words));
     (void)signal, (void)written;
+    sp_writing_remove();
     _exit(sp_exit_code(SPMM_ERR_MPI));
 }
 
