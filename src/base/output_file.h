@@ -67,9 +67,9 @@ spmm_status sp_destination_stream(const sp_destination *to, int *fd);
 /** Sets the error message "PATH: cannot write: " plus the text for errno. \return SPMM_ERR_OUTPUT */
 spmm_status sp_cannot_write(const char *path);
 
-/** Changes the default actions of signals until sp_writing_end(): a write to a pipe without a reader, or beyond
- *  the file size limit, sets errno; a signal that ends the program removes the file `part` (NULL: none) first.
- *  Handlers of the program stay. Calls do not nest. */
+/** Changes the default actions of signals until sp_writing_end(): a write to a pipe without a reader, or
+ *  beyond the file size limit, sets errno; a signal that ends the program first removes the file `part`
+ *  (NULL: none). Handlers of the program stay. Calls do not nest. */
 void sp_writing_begin(const char *part);
 void sp_writing_end(void);
 /** Removes the file `part` of sp_writing_begin(): for a signal handler that ends the program. */
