@@ -106,7 +106,7 @@ include mk/bench.mk
 ## calibrate      time the CUDA kernels on this GPU and, from these and earlier times (CALIBRATE_MORE="CSV.."), update the order in
 ##                which --kernel auto tries them; CALIBRATE="FOLDER.." adds matrices
 ## bench-multigpu time products on NP GPUs, and those by NCCL and cuSPARSE (NP=, ARGS=)
-## bench-figures  update the tables and plots of bench/records/TABLES.md from the records in bench/records/
+## bench-figures  update the tables of bench/records/TABLES.md and the plots of docs/performance/ from the records in bench/records/
 include mk/bench-gpu.mk
 
 ##* study-NAME     run jobs/studies/NAME.study, with tables, plots and a page in records/ (SET="key=words ...")

@@ -1,41 +1,33 @@
-"""Reads what bench_gpu, bench_cpu and bench_multigpu appended to CSV files: one Case (or Multi) per machine,
-matrix, precision and K, of the newest run that contains it."""
-import argparse
+"""Reads the CSV files of bench_gpu, bench_cpu and bench_multigpu."""
 import csv
 import glob
+import gzip
 import math
 import os
 from collections import namedtuple
 
 # the libraries of bench_cpu's bar: in each case, the time of the fastest of them is compared with ours
 BAR = "kokkos,eigen,eigen-fixed,graphblas,librsb,petsc"
-# the names of columns in older files
-RENAMED = {"floor_share": "dram_bound_share", "still_ms": "no_exchange_ms"}
-GPU_COLUMNS = {"gpu", "matrix", "precision", "k", "contender", "kernel", "layout", "median_ms", "dram_bound_share", "auto"}
-MULTI_COLUMNS = {"gpu", "ranks", "matrix", "precision", "k", "contender", "transport", "overlap", "no_exchange_ms"}
-CPU_COLUMNS = {"machine", "threads", "matrix", "precision", "k", "contender", "layout", "median_ms"}
+GPU_COLUMNS = {"gpu", "matrix", "precision", "k", "contender", "kernel", "layout", "median_ms", "gflops", "auto"}
+MULTI_COLUMNS = {"gpu", "ranks", "matrix", "precision", "k", "contender", "median_ms", "overlap", "way"}
+CPU_COLUMNS = {"machine", "threads", "matrix", "precision", "k", "contender", "layout", "median_ms", "gflops"}
 
-# Times in ms; name: kernel, library or both, human-readable. None: was not run.
-Time = namedtuple("Time", "ms name gflops")
-# auto: the kernel that `auto` selects; best: our fastest kernel; peer: cuSPARSE's fastest SpMM, or the
-# fastest library of summary_cpu's bar; vector: cuSPARSE's fastest SpMV; libraries: {name: Time}, on the CPU;
-# flop, bytes: operations of a product, and the minimum of bytes that it moves (0: not recorded);
-# copy: bytes/s of a copy in the GPU's memory
-Case = namedtuple("Case", "machine matrix precision k date auto best peer vector libraries flop bytes copy")
-
-# Times of a product on several GPUs in ms. peer: by all-gather and cuSPARSE; ours: by our plan with `auto`;
-# plain: by our plan without overlap (None: not measured); exchange: our exchange alone; no_exchange: our
-# product without the exchange
-Multi = namedtuple("Multi", "machine ranks matrix precision k date peer ours plain exchange no_exchange way transport")
+# name: kernel or library, human-readable; gflops, share (of the DRAM bound): 0 if not recorded
+Time = namedtuple("Time", "ms name gflops share")
+# auto: the kernel that `auto` selects (None: not timed); best: our fastest kernel; peer: the fastest library
+Case = namedtuple("Case", "machine matrix precision k auto best peer")
+# path: the newest record of these cases; commit: of its newest run; libraries: with versions, if recorded
+Group = namedtuple("Group", "machine precision path commit libraries cases")
 
 
-def rows_of(path, wanted=()):
-    """Rows of a CSV file that has the wanted columns; lines that start with # are remarks."""
-    with open(path, newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(line for line in file if not line.startswith("#"))
-        reader.fieldnames = [RENAMED.get(name, name) for name in reader.fieldnames or []]
-        if set(wanted) <= set(reader.fieldnames):
-            yield from reader
+def _opened(path):
+    return gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, newline="", encoding="utf-8")
+
+
+def rows_of(path):
+    """Rows of a CSV file; lines that start with # are remarks."""
+    with _opened(path) as file:
+        yield from csv.DictReader(line for line in file if not line.startswith("#"))
 
 
 def good_rows(paths):
@@ -45,30 +37,9 @@ def good_rows(paths):
     return good, len(every) - len(good)
 
 
-def _rows(folder, wanted):
-    """The rows of all CSV files of a folder, or of one file."""
-    for path in sorted(glob.glob(os.path.join(folder, "*.csv"))) if os.path.isdir(folder) else [folder]:
-        yield from rows_of(path, wanted)
-
-
-def _newest(rows, machine, whole=lambda rows: True):
-    """{(machine, matrix, precision, k): (date, rows that are ok) of the newest run for which whole(rows) is
-    true}."""
-    cases = {}
-    for row in rows:
-        key = machine(row), row["matrix"], row["precision"], int(row["k"])
-        cases.setdefault(key, {}).setdefault(row["date"], []).append(row)
-    found = {}
-    for key, runs in cases.items():
-        dates = [d for d in runs if whole(runs[d])]
-        if dates:
-            found[key] = max(dates), [r for r in runs[max(dates)] if r["ok"] == "1"]
-    return found
-
-
 def _fastest(rows, name):
     row = min(rows, key=lambda r: float(r["median_ms"]), default=None)
-    return row and Time(float(row["median_ms"]), name(row), float(row["gflops"]))
+    return row and Time(float(row["median_ms"]), name(row), float(row.get("gflops") or 0), float(row.get("dram_bound_share") or 0))
 
 
 def _gpu_name(row):
@@ -76,89 +47,67 @@ def _gpu_name(row):
     return row["kernel"].replace("cusparse_", "") + layout
 
 
-def _gpu_case(key, date, rows):
+def _gpu_times(rows):
     own = [r for r in rows if r["contender"] == "own"]
-    spmv = [r for r in rows if r["kernel"].startswith("cusparse_spmv")]
-    spmm = [r for r in rows if r["contender"] != "own" and r not in spmv]
-    copy = float(rows[0].get("copy_tbs") or 0) * 1e12
-    seconds = float(rows[0]["median_ms"]) / 1e3
-    return Case(*key, date, _fastest([r for r in own if r["auto"] == "1"], _gpu_name), _fastest(own, _gpu_name),
-                _fastest(spmm, _gpu_name), _fastest(spmv, _gpu_name), {}, 2.0 * int(rows[0]["nnz"]) * key[3],
-                float(rows[0]["dram_bound_share"]) * seconds * copy, copy)
+    peers = [r for r in rows if r["contender"] != "own" and "transposed" not in r["kernel"]]
+    return _fastest([r for r in own if r["auto"] == "1"], _gpu_name), _fastest(own, _gpu_name), _fastest(peers, _gpu_name)
 
 
-def _cpu_name(row):
-    return row["contender"].split(":")[-1]
+def _cpu_times(rows):
+    def name(row):
+        return row["contender"].split(":")[-1]
+    own = [r for r in rows if r["contender"].startswith(("auto:", "own:"))]
+    peers = [r for r in rows if r not in own]
+    return _fastest([r for r in own if r["contender"].startswith("auto:")], name), _fastest(own, name), _fastest(peers, name)
 
 
-def _cpu_case(key, date, rows):
-    own = [r for r in rows if _is_own(r)]
-    others = [r for r in rows if r not in own]
-    bar = [r for r in others if r["contender"] in BAR.split(",")]
-    names = dict.fromkeys(r["contender"] for r in others)
-    libraries = {n: _fastest([r for r in others if r["contender"] == n], _cpu_name) for n in names}
-    return Case(*key, date, _fastest([r for r in own if r["contender"].startswith("auto:")], _cpu_name),
-                _fastest(own, _cpu_name), _fastest(bar, _cpu_name), None, libraries,
-                2.0 * int(rows[0]["nnz"]) * key[3], 0.0, 0.0)
+def _multi_times(rows):
+    """Ours with the transport that auto selected, which is the first one with overlap; all-gather and cuSPARSE."""
+    ours = [r for r in rows if r["contender"] == "ours" and r["overlap"] == "1"][:1]
+    auto = _fastest(ours, lambda r: r["way"])
+    return auto, auto, _fastest([r for r in rows if r["contender"] == "theirs"], lambda r: r["way"])
 
 
-def gpu(folder):
-    """Cases of bench_gpu."""
-    found = _newest(_rows(folder, GPU_COLUMNS), lambda r: r["gpu"])
-    return [_gpu_case(key, date, rows) for key, (date, rows) in found.items() if rows]
+def _cases(rows):
+    """The cases of one file, each of its newest run: [] if no bench of products wrote it."""
+    columns = set(rows[0]) if rows else set()
+    if MULTI_COLUMNS <= columns:
+        rows = [r for r in rows if r["ranks"] != "1"]
+        times, machine = _multi_times, lambda r: f"{r['ranks']} x {r['gpu']}"
+    elif GPU_COLUMNS <= columns:
+        times, machine = _gpu_times, lambda r: r["gpu"]
+    elif CPU_COLUMNS <= columns:
+        threads = {r["date"]: r["threads"] for r in rows if r["contender"].startswith("auto")}
+        times, machine = _cpu_times, lambda r: f"{r['machine']}, {threads.get(r['date'], 0)} threads"
+    else:
+        return []
+    runs = {}
+    for row in rows:
+        key = machine(row), row["matrix"], row["precision"], int(row["k"])
+        runs.setdefault(key, {}).setdefault(row["date"], []).append(row)
+    found = [Case(*key, *times([r for r in of[max(of)] if r["ok"] == "1"])) for key, of in runs.items()]
+    return [c for c in found if c.best]
 
 
-def _is_own(row):
-    return row["contender"].startswith(("auto:", "own:"))
-
-
-def cpu(folder):
-    """Cases of bench_cpu; our threads are part of the machine's name. A library may use fewer. Runs without
-    libraries, which compare our kernels with one another, are left out."""
-    rows = [r for r in _rows(folder, CPU_COLUMNS) if "gpu" not in r]
-    threads = {(r["machine"], r["date"]): r["threads"] for r in rows if r["contender"].startswith("auto")}
-    found = _newest(rows, lambda r: f"{r['machine']}, {threads.get((r['machine'], r['date']), 0)} threads",
-                    lambda rows: not all(map(_is_own, rows)))
-    return [_cpu_case(key, date, rows) for key, (date, rows) in found.items() if rows]
-
-
-def _multi_case(key, date, rows):
-    """The first of our rows is for the transport that auto selected; later rows are from --verbose."""
-    machine, ranks = key[0]
-    theirs = next((float(r["median_ms"]) for r in rows if r["contender"] == "theirs"), None)
-    ours = next((r for r in rows if r["contender"] == "ours" and r["overlap"] == "1"), None)
-    plain = next((float(r["median_ms"]) for r in rows if r["contender"] == "ours" and r["overlap"] == "0"), None)
-    if theirs is None or ours is None:
-        return None
-    return Multi(machine, ranks, *key[1:], date, theirs, float(ours["median_ms"]), plain, float(ours["exchange_ms"]),
-                 float(ours["no_exchange_ms"]), ours["way"], ours["transport"])
-
-
-def multi(folder):
-    """Cases of bench_multigpu. If a case has several runs, the newest run with all contenders is used; if
-    there is none, the newest run."""
+def groups(paths):
+    """A Group for each machine, precision and kind of matrices, generated ones or files, in a fixed order. Its cases are those of
+    the newest day's largest record that compares with a library."""
     found = {}
-    for row in _rows(folder, MULTI_COLUMNS):
-        key = (row["gpu"], int(row["ranks"])), row["matrix"], row["precision"], int(row["k"])
-        found.setdefault(key, {}).setdefault(row["date"], []).append(row)
-    cases = []
-    for key, runs in found.items():
-        made = [_multi_case(key, date, [r for r in rows if r["ok"] == "1"]) for date, rows in runs.items()]
-        made = [c for c in made if c]
-        if made:
-            cases.append(max(made, key=lambda c: (c.plain is not None, c.date)))
-    return cases
+    for path in sorted(paths):
+        rows = list(rows_of(path))
+        parts = {}
+        for case in _cases(rows):
+            if case.peer and case.auto:
+                parts.setdefault((is_file(case.matrix), case.machine, case.precision), []).append(case)
+        newest = max(rows, key=lambda r: r.get("date") or "", default={})
+        libraries = ", ".join(sorted({r["peer"] for r in rows if r.get("peer")}))
+        for key, cases in parts.items():
+            found.setdefault(key, []).append((newest["date"][:10], len(cases), Group(*key[1:], path, newest["commit"], libraries, cases)))
+    return [max(found[key], key=lambda f: f[:2])[2] for key in sorted(found, key=lambda k: (not k[0], k[1], "f64 f32 c128 c64".find(k[2])))]
 
 
-def groups(cases):
-    """[(machine, precision, its cases)] in a fixed order."""
-    keys = sorted({(c.machine, c.precision) for c in cases}, key=lambda k: (k[0], k[1] != "f64"))
-    return [(m, p, [c for c in cases if (c.machine, c.precision) == (m, p)]) for m, p in keys]
-
-
-def matrices(cases):
-    """Names in the order in which they were measured."""
-    return list(dict.fromkeys(c.matrix for c in cases))
+def files_in(folder):
+    return glob.glob(os.path.join(folder, "*.csv")) + glob.glob(os.path.join(folder, "*.csv.gz"))
 
 
 def is_file(matrix):
@@ -166,47 +115,16 @@ def is_file(matrix):
     return ":" not in matrix
 
 
-def generated(cases):
-    return [c for c in cases if not is_file(c.matrix)]
-
-
-def files(cases):
-    return [c for c in cases if is_file(c.matrix)]
-
-
 def columns(cases):
     return sorted({c.k for c in cases})
 
 
 def short(matrix):
-    """A file's name without its folders."""
-    return os.path.basename(matrix) if is_file(matrix) else matrix
-
-
-def ratio(slow, fast):
-    """slow / fast, of two Times; None unless both were measured."""
-    return slow.ms / fast.ms if slow and fast else None
+    """A file's name without folders and suffixes."""
+    return os.path.basename(matrix).split(".mtx")[0].split(".npz")[0] if is_file(matrix) else matrix
 
 
 def mean(ratios):
     """Geometric mean."""
     ratios = list(ratios)
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
-
-
-def options(doc, **more):
-    """--records, --doc and `more` of the command line of a program with that docstring."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in {"records": "bench/records", "doc": "bench/records/TABLES.md", **more}.items():
-        parser.add_argument("--" + name, default=default)
-    return parser.parse_args()
-
-
-def replace(path, marked, text):
-    """Puts text(match) in place of each match in the file; returns how many there are."""
-    with open(path, encoding="utf-8") as file:
-        new, count = marked.subn(text, file.read())
-    if count:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(new)
-    return count

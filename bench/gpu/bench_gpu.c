@@ -1,5 +1,5 @@
 /* Times every CUDA kernel of the registry beside cuSPARSE and checks the results, in one process. See
- * bench_gpu --help, bench/records/TABLES.md. */
+ * bench_gpu --help, bench/records/METHODS.md. */
 #include <string.h>
 
 #include "base/enum_words.h"
