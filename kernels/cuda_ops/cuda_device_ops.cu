@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(BLOCK)
 /* A thread of push() waits for its reads, but not for its stores to another GPU. So each thread has as many
  * reads in flight as its registers can hold. Few blocks with many threads leave most multiprocessors to a
  * kernel that runs concurrently. If no other kernel runs, four times as many blocks are faster
- * (bench/records/TABLES.md). */
+ * (bench/records/HISTORY.md). */
 constexpr int PUSH_BLOCK = 1024, PUSH_BLOCKS = 16, PUSH_ALONE = 4, PUSH_DEPTH = 4, PUSH_MOST = 32;
 
 /** The receivers of one launch of push(), passed to push() by value. */

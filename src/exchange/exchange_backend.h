@@ -62,7 +62,7 @@ typedef enum sp_backend_use {
     SP_USE_ALWAYS,
     SP_USE_QUEUED, /**< only for products in the caller's stream: their exchanges must not involve the host */
     /** Used if no other backend works: connecting takes about a second, and the backend was never faster than
-     *  SPMM_TRANSPORT_PEER in bench/records/TABLES.md. */
+     *  SPMM_TRANSPORT_PEER in bench/records/HISTORY.md. */
     SP_USE_LAST,
     /** Moves rows through pinned host memory. A candidate if few bytes are exchanged, or if no other backend
      *  works. It needs as much pinned memory as there are bytes to exchange, and for many bytes it is slower

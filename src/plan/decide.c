@@ -153,7 +153,7 @@ static void list_variants(trials *t, const sp_product *p, int apart, int interio
     const int choice = gpu && overlap && o->column_blocks <= 1;
     const int cuts = choice && o->column_blocks == 0 && t->a->moves.all_moved > 0 && !t->a->joint;
     if (choice) add_variant(t, t->a->kind, 1, 0);
-    /* column blocks were never faster with the joint exchange (bench/records/TABLES.md) */
+    /* column blocks were never faster with the joint exchange (bench/records/HISTORY.md) */
     if (t->joint) add_variant(t, SPMM_EXCHANGE_JOINT, o->column_blocks > 1 ? o->column_blocks : 1, overlap);
     if (cuts && best > 1 && sp_column_blocks_fit(t->k, p->precision, 2)) add_variant(t, t->a->kind, 2, 1);
     if (choice && interior) add_variant(t, t->a->kind, 1, 1);

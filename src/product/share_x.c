@@ -33,7 +33,7 @@ enum { FEW = 20 };
 
 /** Determines whether messages are better than common memory. This is the case if all ranks are on one node
  *  and the rows that they need from each other are few and scattered: such rows share cache lines and pages
- *  with rows of other ranks, and copying them is cheap (bench/records/TABLES.md). Collective. */
+ *  with rows of other ranks, and copying them is cheap (bench/records/HISTORY.md). Collective. */
 static spmm_status few_and_scattered(const sp_product *p, int *few)
 {
     double rows[3] = {(double)p->moves->packed, (double)p->moves->own,
