@@ -242,15 +242,16 @@ with test("the page's tables of one H100 are the records'"):
 
 
 def findings():
-    """{beginning of a finding: its verdict}, of the page's one table; the row is checked."""
-    (table,), found = tables(["document", "finding"]), {}
-    equal((table[0], len(table) <= 69), (["document", "finding", "verdict", "record"], True), f"{len(table)} rows")
-    equal({row[0] for row in table[1:]}, {"report", "notes", "book", "series"}, "documents")
-    for document, finding, verdict, record in table[1:]:
-        assert re.match(r"\*\*(confirmed|refuted|depends|open)\*\*", verdict), verdict
-        links = re.findall(r"\]\(([^)]+)\)", record)  # (that they exist is tested above)
-        assert links or len(record.split()) <= 4 and verdict, f"{finding}: {record}"
-        found[f"{document}: {finding}"] = verdict, " ".join(links)
+    """{finding: (verdict, links)} of the page's four tables, one per document; the rows are checked."""
+    found, documents = {}, tables(["finding"])
+    equal((len(documents), sum(map(len, documents)) <= 72), (4, True), "tables of findings")
+    for table in documents:
+        equal(table[0], ["finding", "verdict", "record"], "heading")
+        for finding, verdict, record in table[1:]:
+            assert re.match(r"\*\*(confirmed|refuted|depends|open)\*\*", verdict), verdict
+            links = re.findall(r"\]\(([^)]+)\)", record)  # (that they exist is tested above)
+            assert links or len(record.split()) <= 4 and verdict, f"{finding}: {record}"
+            found[finding] = verdict, " ".join(links)
     return found
 
 
