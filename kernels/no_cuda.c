@@ -12,7 +12,7 @@
 
 static spmm_status refuse(void)
 {
-    return sp_fail(SPMM_ERR_NO_DEVICE, "a CUDA kernel: this build was made without CUDA");
+    return sp_fail(SPMM_ERR_NO_DEVICE, "CUDA kernels cannot run: this build was made without CUDA");
 }
 
 static spmm_status no_cuda_run(const sp_launch *l) { return refuse(); }

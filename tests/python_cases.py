@@ -573,7 +573,7 @@ def _():
     refused(spmm_mpi.Error, "options.exact", Plan, comm, on_root(A), 4, exchange_precision="f32", reproducible="exact")
     with Plan(comm, on_root(A), 4, format="csr", kernel="cpu_csr") as plan:
         assert plan.kernel == "cpu_csr" and plan.kernels == {4: "cpu_csr"}
-    refused(spmm_mpi.Error, "no kernel multiplies f64 values in that format", Plan, comm, on_root(A), 4, format="sell")
+    refused(spmm_mpi.Error, "no kernel multiplies f64 values in this format", Plan, comm, on_root(A), 4, format="sell")
     for k in (4, None):
         refused(spmm_mpi.Error, "no kernel cpu_crs: see --list-kernels", Plan, comm, on_root(A), k, kernel="cpu_crs")
         refused(spmm_mpi.Error, "options.threads = 99999: expected 1 to ", Plan, comm, on_root(A), k, threads=99999)

@@ -80,11 +80,11 @@ for program in PROGRAMS:
                 result = run(*argument[action], *argument[option], program=program, records=False, launcher=["env"])
                 equal((result.code, len(result.error_lines()), result.out), (2, 1, ""), f"{action} {option}: {result.err}")
                 # (if the option is an action, too, either may be performed)
-                assert re.search(f"--({action} does not use --{option}|{option} does not use --{action}): leave one of them out", result.err), result.err
+                assert re.search(f"--({action} does not use --{option}|{option} does not use --{action}): remove one of them", result.err), result.err
             if "read-as" not in used.get(action, ()) and action != "sum":
-                within(run(*argument[action], file, program=program, records=False, launcher=["env"]).err, f"--{action} uses no ")
+                within(run(*argument[action], file, program=program, records=False, launcher=["env"]).err, f"--{action} does not use a ")
         for option, action in ONLY_FOR[name].items():
-            within(run(*argument[option], program=program, records=False, launcher=["env"]).err, f"--{option} is for {action}: ")
+            within(run(*argument[option], program=program, records=False, launcher=["env"]).err, f"--{option} has an effect only with {action}: ")
         for action, options in used.items():
             words = [word for option in options if not option.startswith("block") for word in argument[option]]
             result = run(*argument[action], *words, *([file] if "read-as" in options else []), program=program, records=False, launcher=["env"])
@@ -145,9 +145,9 @@ with test("what options, build, machine and file names show to fail is refused b
                              (("-o", "/no/such/y"), 4, "/no/such/y: cannot write"), (("--cache", "/no/such/c.npz"), 4, "/no/such/c.npz"),
                              (("-o", scratch(".")), 4, "found a folder"), (("--cache", folder), 4, "expected a file"),
                              (("-x", "/no/such/x"), 3, "/no/such/x: cannot be opened"),
-                             (("--json", scratch("j"), "--csv", scratch("j")), 2, "--json and --csv are one file"),
-                             (("--csv", scratch("there.mtx"), here), 2, "the matrix and --csv are one file"),
-                             (("-o", scratch("y.mtx"), "--cache", scratch("y.mtx")), 2, "--cache and --output are one file"),
+                             (("--json", scratch("j"), "--csv", scratch("j")), 2, "--json and --csv name the same file"),
+                             (("--csv", scratch("there.mtx"), here), 2, "the matrix and --csv name the same file"),
+                             (("-o", scratch("y.mtx"), "--cache", scratch("y.mtx")), 2, "--cache and --output name the same file"),
                              (("--dry-run", "-g", "3x3"), 2, "add --plan-ranks 9")):
         result = run(*CPU, *args, *(() if here in args[2:3] else ("lap2d5:9",)), ranks=2, records="--csv" not in args)
         equal((result.code, result.out), (code, ""), f"{args}: {result.err}")
@@ -295,7 +295,7 @@ with test("an address and a name of the collection are told from a file that is 
 
 with test("a kernel of GPUs is refused by a build without CUDA, with what to do"):
     if "this build was made without CUDA" in run("--list-devices", records=False).out:
-        refused(run("--kernel", "csr_rows", "lap2d5:9", ranks=2), 4, "--kernel csr_rows: a kernel of GPUs", "make CUDA=1")
+        refused(run("--kernel", "csr_rows", "lap2d5:9", ranks=2), 4, "--kernel csr_rows runs on GPUs", "make CUDA=1")
 
 with test("xz is read as matrix, as X and as series where the build has liblzma, else it is named with what to do; parts of it are not"):
     path = scratch("plain.mtx", lzma.compress(good.encode()))

@@ -250,7 +250,7 @@ static void test_triplets(void)
         const int64_t i[] = {0, 3}, j[] = {0, 1}, negative[] = {0, -1};
         spmm_csr a;
         CHECK_ERROR(spmm_csr_from_triplets(3, 4, 2, i, j, NULL, SPMM_F64, &a), SPMM_ERR_USAGE,
-                    "triplet 1 is at (3, 1) of a 3 x 4 matrix");
+                    "triplet 1 is at (3, 1), which is outside the 3 x 4 matrix");
         CHECK(!a.irp);
         CHECK_INT(spmm_csr_from_triplets(3, 4, 2, j, negative, NULL, SPMM_F64, &a), SPMM_ERR_USAGE);
     }

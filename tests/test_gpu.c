@@ -433,7 +433,7 @@ static void test_facts(int count)
         void *p = &info;
         CHECK(sp_device_alloc(&p, 100, "a test") == SPMM_ERR_NO_DEVICE);
         CHECK(p == NULL);
-        CHECK_TEXT(spmm_error_message(), "no GPU has been opened");
+        CHECK_TEXT(spmm_error_message(), "no GPU is open in this process");
     }
     TEST("a GPU is opened once, a second one is refused") {
         CHECK(sp_device_open(count) == SPMM_ERR_NO_DEVICE);

@@ -324,7 +324,7 @@ static void check_backends(int size)
         spmm_plan *plan;
         make_block("lap2d5:20", SPMM_F64, REALS, 0, 0, &block);
         CHECK_ERROR(spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan), SPMM_ERR_USAGE,
-                    "SPMM_EXCHANGE_BACKEND=per_stream: there is no such backend");
+                    "SPMM_EXCHANGE_BACKEND=per_stream: no such backend");
         spmm_block_destroy(&block);
     }
     unsetenv("SPMM_EXCHANGE_BACKEND");

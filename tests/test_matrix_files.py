@@ -318,7 +318,7 @@ with test("--convert writes each format, and what it reads from any of them is t
 
 with test("--convert refuses an unknown ending, as --cache does, its own input, a folder that is not there and --io parallel"):
     for name, code, message, more in (("A.foo", 2, "expected a name that ends in .mtx", ()), ("A.npz.gz", 2, "expected a name", ()),
-                                      (start, 2, "are one file", ()), ("/no/such/folder/A.npz", 4, "/no/such/folder", ()),
+                                      (start, 2, "name the same file", ()), ("/no/such/folder/A.npz", 4, "/no/such/folder", ()),
                                       (scratch("A.npz"), 2, "--convert does not use --io", ("--io", "parallel"))):
         done = run("--convert", name, *more, start)
         equal(done.code, code, done.err)

@@ -59,9 +59,9 @@ static void test_lines(void)
         static const char *const wrong[][2] = {
             {"-w blue", "--word blue: expected one of red, green"},
             {"-n 2", "--count 2: expected a whole number from 3 to 1000000000"},
-            {"--o", "--o: ambiguous: --on or --off"},
+            {"--o", "--o is ambiguous: expected --on or --off"},
             {"-f", "-f: expected FILE after it"},
-            {"--on=1", "--on takes no argument: --on=1"},
+            {"--on=1", "--on takes no argument, found --on=1"},
             {"--wrod red", "unknown option --wrod: --help-all lists all options"},
             {"-W", "unknown option -W: --help-all lists all options"},
             {"a b", "more than one thing: a and b"}};

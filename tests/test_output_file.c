@@ -386,7 +386,7 @@ static void test_check(void)
         char again[300];
         snprintf(again, sizeof again, "%s/../%s/other", folder, strrchr(folder, '/') + 1);
         CHECK_INT(check(other, other, NULL), SPMM_ERR_USAGE); /* the file does not exist yet */
-        CHECK_TEXT(spmm_error_message(), "-o and --json are one file, ");
+        CHECK_TEXT(spmm_error_message(), "-o and --json name the same file, ");
         CHECK_INT(check(other, again, NULL), SPMM_ERR_USAGE);
         CHECK_INT(symlink(other, path) == 0 || (unlink(path) == 0 && symlink(other, path) == 0), 1);
         CHECK_INT(check(path, other, NULL), SPMM_ERR_USAGE);

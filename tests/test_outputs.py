@@ -37,7 +37,7 @@ def kept(path, *args, **options):
     before = content(path)
     result = run(*args, records=False, **options)
     equal((result.code, result.out, len(result.error_lines())), (2, "", 1), f"{args}: {result.err}")
-    within(result.error_lines()[0], " are one file, ")
+    within(result.error_lines()[0], " name the same file, ")
     assert content(path) == before, f"{args} changed {path}"
 
 

@@ -32,7 +32,7 @@ TINY = text("tiny.mtx", 2, 3, [(1, 2, 0.1), (2, 1, -3), (2, 3, 7)])
 with test("--list-kernels names the other libraries, each with its version or with what is missing"):
     for name in (*NAMES, "cusparse"):
         line = next(line for line in others.splitlines() if line.startswith(f"{name} "))
-        assert re.search(r"\(\S.*\)$|none here: no /.*peer_\w+\.so$|cannot be used here: ", line), line
+        assert re.search(r"\(\S.*\)$|not available: /.*peer_\w+\.so not found$|cannot be used here: ", line), line
 
 for name in NAMES:
     if name not in here:
@@ -99,7 +99,7 @@ with test("a library without an adaptor is refused before the matrix is read, wi
     result = run(*FAST, "--kernel", "all", "-k", 2, "lap2d5:9", program=SPMM)
     equal(result.code, 0, result.err)
     assert "eigen" not in result.out and "theirs" not in result.out, result.out
-    within(run("--list-kernels", records=False, program=SPMM).out, "none here: no ")
+    within(run("--list-kernels", records=False, program=SPMM).out, "not available: /")
 
 with test("an adaptor that cannot be loaded is one line: an error by name, left out of all"):
     for content in (b"", b"no library"):

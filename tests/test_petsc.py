@@ -159,7 +159,7 @@ with test("what is damaged or of another kind is refused by one line that names 
         for ranks, options in ((1, ()), (3, ("--io", "parallel"))):
             refused(message, path, *options, ranks=ranks)
     good = scratch("A.petsc", GOOD)
-    refused("X has 2 rows, and A 3 columns", good, "-x", scratch("X.petsc", vec(4, [1.0, 2.0])))
+    refused("X has 2 rows, expected as many as the 3 columns of A", good, "-x", scratch("X.petsc", vec(4, [1.0, 2.0])))
     refused('X.petsc: found "inf" in row 2, column 1', good, "-x", scratch("X.petsc", vec(4, [1.0, float("inf"), 3.0])))
     refused("X.petsc: found 35 bytes", good, "-x", scratch("X.petsc", vec(8, [1.0, 2.0, 3.0])[:35]))
     refused("found a PETSc matrix inside of gzip data, expected it plain: unpack it first (gunzip -k FILE)",

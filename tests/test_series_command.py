@@ -259,17 +259,17 @@ with test("a usage error is exit code 2, one line and a hint"):
                        (("--layout", "index", "--kernel", "cpu_sum"), "--layout series"),
                        (("--steps", "generate", "--kernel", "cpu_sum"), "--steps"), (("--accuracy", "file"), "--accuracy"),
                        (("a", "b"), "more than one"), (("--top", "2000000"), "--top"),
-                       (("--kernel", "cpu_sun"), "no such kernel"), (("--tolerance", "1"), "--accuracy"), (("-v",), "--verbose is for --accuracy and --sum"),
+                       (("--kernel", "cpu_sun"), "no such kernel"), (("--tolerance", "1"), "--accuracy"), (("-v",), "--verbose has an effect only with --accuracy and --sum"),
                        (("--seed", "3", "file"), "--seed"), (("-d", "cpu", "--block-size", "64"), "--block-size"),
                        (("-d", "cpu", "--blocks-per-series", "2,4"), "--blocks-per-series"),
                        (("-d", "cpu", "--memory", "mapped"), "--memory mapped is for a GPU"),
                        (("--memory", "managed", "--accuracy"), "--memory"), (("--memory", "managed", "--sum", "all"), "--memory"),
                        (("--blocks-per-series", "2,0"), "--blocks-per-series 0"), (("--operator", "max"), "expected one of sum"),
-                       (("--operator", "dot", "--steps", "mean,deviation"), "need means"),
+                       (("--operator", "dot", "--steps", "mean,deviation"), "pearson need"),
                        (("--operator", "dot", "--steps", "generate"), "step mean"),
                        (("--operator", "matrix", "--accuracy"), "--accuracy"),
                        (("--operator", "minimum", "--kernel", "cpu_sum"), "--operator minimum"),
-                       (("--st", "9"), "ambiguous: --start or --steps"), (("-o", "r", "--csv", "r"), "one file, r")):
+                       (("--st", "9"), "ambiguous: expected --start or --steps"), (("-o", "r", "--csv", "r"), "the same file, r")):
         result = run(*args, program=SERIES, ranks=2, records=False)
         if part == "walk_tiles" and result.code == 4:
             continue # a build without CUDA reports that first

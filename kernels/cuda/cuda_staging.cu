@@ -56,8 +56,8 @@ struct state {
     int free_count[COLORS], wanted[COLORS], taken[COLORS];
     int16_t left[MOST_SLOTS];
     int missing_count, left_count;
-    /* for each panel, the number of rows of X that it needs as the first panel of the step and that do not
-     * stay in any case */
+    /* for each panel, the number of rows of X that would have to be copied if the step began with this
+     * panel */
     int more[SP_STEP_PANELS];
     int panels;             /* number of panels of the step; -1: even the first panel never fits */
     int32_t column[BUFFER]; /* columns of the panels considered for the step */

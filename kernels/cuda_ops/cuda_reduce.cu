@@ -135,11 +135,12 @@ spmm_status reduce(const spmm_multivector *y, const spmm_multivector *ref, total
 {
     memset(result, 0, sizeof *result);
     if (y->space != SPMM_CUDA || ref->space != SPMM_CUDA)
-        return sp_fail(SPMM_ERR_USAGE, "a reduction on the GPU of a multivector that is in host memory");
+        return sp_fail(SPMM_ERR_USAGE,
+                       "reduction on the GPU: a multivector is in host memory, expected GPU memory");
     if (y->rows != ref->rows || y->k != ref->k || y->precision != ref->precision)
         return sp_fail(SPMM_ERR_USAGE,
-                       "comparing a %lld x %lld multivector with one of %lld x %lld, or of "
-                       "another precision",
+                       "cannot compare a %lld x %lld multivector with one of %lld x %lld: "
+                       "expected the same shape and precision",
                        (long long)y->rows, (long long)y->k, (long long)ref->rows, (long long)ref->k);
     if (y->rows == 0 || y->k == 0) return SPMM_OK;
     const spmm_multivector a = sp_multivector_reals(y), b = sp_multivector_reals(ref);

@@ -185,7 +185,7 @@ static spmm_status set_up(const char *name, const sp_setup *setup, peer_state *s
 {
     const sp_kernel *const own = sp_kernel_default(setup->a->space, SPMM_CSR);
     TRY(sp_peer_open(name, setup->threads, &s->peer, NULL));
-    if (!s->peer->rebinds) return refused(s, "its adaptor does not let X and Y change");
+    if (!s->peer->rebinds) return refused(s, "its adaptor cannot multiply again with another X and Y");
     if (setup->csr->nnz > 0) {
         TRY(load_matrix(s, setup));
         return choose_way(s, setup);
@@ -241,7 +241,8 @@ static spmm_status peer_kernels_run(const sp_launch *launch)
     peer_product *const q = s->product;
     const int row = q->form->layout == PEER_ROW;
     if (!row && (launch->x->ld != 1 || launch->y->ld != 1))
-        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s needs vectors with leading dimension 1", s->peer->package);
+        return sp_fail(SPMM_ERR_UNSUPPORTED,
+                       "%s: found a vector with a leading dimension above 1, expected 1", s->peer->package);
     q->x = launch->x->data;
     q->y = launch->y->data;
     if (row) q->ldx = launch->x->ld, q->ldy = launch->y->ld;

@@ -25,7 +25,8 @@ static spmm_status dots(const sp_dots *d)
 {
     const int m = (int)d->rows, n = (int)d->cols, k = (int)d->length, ld = (int)d->ld;
     if (d->rows > INT32_MAX || d->cols > INT32_MAX || d->length > INT32_MAX || d->ld > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "series of %lld values: a size exceeds an int of the BLAS",
+        return sp_fail(SPMM_ERR_LIMIT,
+                       "series of %lld values: a size exceeds 2^31 - 1, the limit of the BLAS",
                        (long long)d->length);
     if (openblas_set_num_threads) openblas_set_num_threads(d->threads);
     SP_OF_REAL(multiply, d->precision)(d, m, n, k, ld);

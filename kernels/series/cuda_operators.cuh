@@ -127,7 +127,7 @@ spmm_status by_operator(const sp_series_launch *l, cudaStream_t stream)
     case SP_OPERATORS: break;
     }
     return sp_fail(SPMM_ERR_INTERNAL,
-                   "a kernel that changes the order of values, with an operator that needs it");
+                   "the kernel changes the order of values, on which the operator depends");
 }
 
 } // namespace

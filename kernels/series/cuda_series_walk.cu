@@ -292,7 +292,8 @@ spmm_status launch_tiles(const sp_series_launch *l, cudaStream_t stream)
 {
     const int shared = STAGES * (int)sizeof(tile_of<T, TILE>);
     if (l->x->length > INT64_C(4) << 32)
-        return sp_fail(SPMM_ERR_LIMIT, "walk_tiles: series of %lld values", (long long)l->x->length);
+        return sp_fail(SPMM_ERR_LIMIT, "walk_tiles: found series of %lld values, expected at most 2^34",
+                       (long long)l->x->length);
     TRY(cuda_check(cudaFuncSetAttribute(walk_tiles_kernel<rows, T, MAKERS, TILE>,
                                         cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
                    "walk_tiles"));

@@ -11,7 +11,7 @@
 
 static spmm_status refuse(void)
 {
-    return sp_fail(SPMM_ERR_NO_DEVICE, "series on a GPU: this build was made without CUDA");
+    return sp_fail(SPMM_ERR_NO_DEVICE, "a GPU cannot process series: this build was made without CUDA");
 }
 
 REFUSE(sp_cuda_center, const sp_series *x, const sp_spread *spread, spmm_multivector *z)

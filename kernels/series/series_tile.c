@@ -82,7 +82,7 @@ static spmm_status histogram_on_cpu(const sp_tile *t, sp_histogram *histogram)
         }
         sp_histogram_destroy(SPMM_CPU, mine);
     }
-    return status == SPMM_OK ? SPMM_OK : sp_fail(status, "no memory for a thread's histogram");
+    return status == SPMM_OK ? SPMM_OK : sp_fail(status, "cannot allocate a thread's histogram");
 }
 
 static spmm_status find_on_cpu(const sp_tile *t, double low, double high, sp_pair *pair, int64_t room,

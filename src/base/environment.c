@@ -18,7 +18,7 @@ static spmm_status check_isa(const char *text)
         const char *const name = sp_isa_name((sp_isa)i);
         const size_t n = strlen(list);
         if (strcmp(text, name) == 0 && i > (int)sp_machine_isa())
-            return sp_fail(SPMM_ERR_USAGE, "SPMM_ISA=%s: this processor has %s at most", name,
+            return sp_fail(SPMM_ERR_USAGE, "SPMM_ISA=%s: this processor supports at most %s", name,
                            sp_isa_name(sp_machine_isa()));
         if (strcmp(text, name) == 0) return SPMM_OK;
         snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", name);

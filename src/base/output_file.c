@@ -259,7 +259,7 @@ static spmm_status check_suffix(const sp_named_file *file)
         other |= strcasecmp(dot, others[i]) == 0;
     if (!other && (!packed || file->use == SP_COMPRESSED)) return SPMM_OK;
     if (file->use != SP_COMPRESSED)
-        return sp_fail(SPMM_ERR_USAGE, "%s %s: this file is written uncompressed: leave %s out of its name",
+        return sp_fail(SPMM_ERR_USAGE, "%s %s: this file is written uncompressed: remove %s from its name",
                        file->name, SHOWN(file->path), dot);
     return sp_fail(SPMM_ERR_USAGE, "%s %s: found a name ending in %s, expected .gz or no compression",
                    file->name, SHOWN(file->path), dot);
@@ -303,8 +303,8 @@ spmm_status sp_outputs_check(const sp_named_file *files, int count)
         for (int j = 0; j < i; j++) {
             if ((files[i].use == SP_READ && files[j].use == SP_READ) || !same_target(&to[i], &to[j]))
                 continue;
-            return sp_fail(SPMM_ERR_USAGE, "%s and %s are one file, %s: give another name", files[j].name,
-                           files[i].name, SHOWN(files[i].path));
+            return sp_fail(SPMM_ERR_USAGE, "%s and %s name the same file, %s: choose different names",
+                           files[j].name, files[i].name, SHOWN(files[i].path));
         }
     }
     return SPMM_OK;

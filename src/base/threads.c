@@ -188,10 +188,9 @@ spmm_status sp_threads_check(const char *what, int64_t threads)
     if (threads > 1 && threads <= bound())
         return sp_fail(SPMM_ERR_USAGE, "%s: expected at most %d threads, which is OMP_THREAD_LIMIT", what,
                        sp_threads_most());
-    return sp_fail(
-        SPMM_ERR_USAGE,
-        "%s: expected 1 to %d threads per rank: %d per core of the machine, or %d where that is more", what,
-        sp_threads_most(), SP_THREADS_PER_CORE, SP_THREADS_LEAST);
+    return sp_fail(SPMM_ERR_USAGE,
+                   "%s: expected 1 to %d threads per rank, the larger of %d per core of the machine and %d",
+                   what, sp_threads_most(), SP_THREADS_PER_CORE, SP_THREADS_LEAST);
 }
 
 /** Reads a whole number with optional blanks around it.

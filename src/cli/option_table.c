@@ -47,8 +47,8 @@ spmm_status sp_option_item(const char *option, const char *text, const char **re
         return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected one value, or several separated by commas", option,
                        SHOWN(text));
     if (n >= room)
-        return sp_fail(SPMM_ERR_USAGE, "--%s %s: a value of more than %zu letters", option, SHOWN(text),
-                       room - 1);
+        return sp_fail(SPMM_ERR_USAGE, "--%s %s: found a value of more than %zu characters", option,
+                       SHOWN(text), room - 1);
     snprintf(item, room, "%.*s", (int)n, *rest);
     *rest = (*rest)[n] ? *rest + n + 1 : NULL;
     return SPMM_OK;
@@ -60,7 +60,8 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
     char item[32];
     const char *rest = text;
     for (*count = 0; rest;) {
-        if (*count == room) return sp_fail(SPMM_ERR_USAGE, "--%s: more than %d numbers", option, room);
+        if (*count == room)
+            return sp_fail(SPMM_ERR_USAGE, "--%s: found too many numbers, expected at most %d", option, room);
         TRY(sp_option_item(option, text, &rest, item, sizeof item));
         if (!read_whole(item, 1, most, &list[(*count)++]))
             return sp_fail(
@@ -186,12 +187,13 @@ static spmm_status read_long(reader *r, const char *word)
     snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), text);
     if (index == -2) {
         list_beginning(r->table, text, n, count, list, sizeof list);
-        return sp_fail(SPMM_ERR_USAGE, "--%s: ambiguous: %s", name, list);
+        return sp_fail(SPMM_ERR_USAGE, "--%s is ambiguous: expected %s", name, list);
     }
     if (index < 0)
         return sp_fail(SPMM_ERR_USAGE, "unknown option %s: --help-all lists all options", SHOWN(word));
     if (!r->table->rows[index].argument && text[n])
-        return sp_fail(SPMM_ERR_USAGE, "--%s takes no argument: %s", r->table->rows[index].name, SHOWN(word));
+        return sp_fail(SPMM_ERR_USAGE, "--%s takes no argument, found %s", r->table->rows[index].name,
+                       SHOWN(word));
     if (r->table->rows[index].argument)
         TRY(argument_of(r, index, word, text[n] ? text + n + 1 : NULL, &argument));
     return apply(r, index, argument);
@@ -248,8 +250,8 @@ spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, 
     int count = 0, only_operands = 0;
     *line = (sp_command_line){.table = table, .options = options, .operand_name = operand_name};
     if (table->count > SP_OPTION_ROWS)
-        return sp_fail(SPMM_ERR_INTERNAL, "a program has %d options, and SP_OPTION_ROWS is %d", table->count,
-                       SP_OPTION_ROWS);
+        return sp_fail(SPMM_ERR_INTERNAL, "a program has %d options, expected at most SP_OPTION_ROWS = %d",
+                       table->count, SP_OPTION_ROWS);
     while (r.at < argc) {
         const char *const word = argv[r.at++];
         if (only_operands || word[0] != '-' || !word[1]) {
@@ -290,13 +292,12 @@ spmm_status sp_option_check_mode(const sp_command_line *line, int mode)
     for (int i = 0; i < table->count; i++) {
         const sp_option_row *const row = &table->rows[i];
         if (!line->given[i] || modes_of(row) >> mode & 1) continue;
-        if (mode)
-            return sp_fail(SPMM_ERR_USAGE, "%s does not use --%s: leave one of them out", list, row->name);
+        if (mode) return sp_fail(SPMM_ERR_USAGE, "%s does not use --%s: remove one of them", list, row->name);
         list_modes(table, modes_of(row), list, sizeof list);
-        return sp_fail(SPMM_ERR_USAGE, "--%s is for %s: leave it out otherwise", row->name, list);
+        return sp_fail(SPMM_ERR_USAGE, "--%s has an effect only with %s: remove it", row->name, list);
     }
     if (line->operand && !(table->operand_modes >> mode & 1))
-        return sp_fail(SPMM_ERR_USAGE, "%s uses no %s: leave %s out", list, line->operand_name,
+        return sp_fail(SPMM_ERR_USAGE, "%s does not use a %s: remove %s", list, line->operand_name,
                        SHOWN(line->operand));
     return SPMM_OK;
 }

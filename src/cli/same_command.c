@@ -48,7 +48,7 @@ static spmm_status list_settings(const char *program, const sp_command_line *lin
 {
     FILE *const f = open_memstream(&list->text, &list->bytes);
     const char *name;
-    if (!f) return sp_fail(SPMM_ERR_MEMORY, "no memory for the list of options");
+    if (!f) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of options");
     same_command_put(f, "", "the program", program);
     for (int i = 0; i < line->table->count; i++) {
         const sp_option_row *const row = &line->table->rows[i];
@@ -61,7 +61,7 @@ static spmm_status list_settings(const char *program, const sp_command_line *lin
         const char *const value = getenv(name);
         same_command_put(f, "", name, value && *value ? value : NULL); /* an empty value counts as unset */
     }
-    return fclose(f) == 0 ? SPMM_OK : sp_fail(SPMM_ERR_MEMORY, "no memory for the list of options");
+    return fclose(f) == 0 ? SPMM_OK : sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of options");
 }
 
 /** Broadcasts the list of rank 0. Collective; the caller frees `theirs` with free(). */
@@ -72,7 +72,7 @@ static spmm_status same_command_share(MPI_Comm comm, int rank, const settings *m
     theirs->bytes = (size_t)bytes;
     theirs->text = malloc(theirs->bytes);
     const spmm_status status = theirs->text ? SPMM_OK
-                                            : sp_fail(SPMM_ERR_MEMORY, "no memory for the list of options");
+                                            : sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of options");
     TRY(sp_agree(comm, "options", status));
     if (rank == 0) memcpy(theirs->text, mine->text, theirs->bytes);
     /* not sp_bcast(), because its message size may differ between ranks until the settings have been
@@ -102,7 +102,9 @@ static spmm_status same_command_compare(const settings *mine, const settings *th
     setting here, there;
     while (next(mine, &at, &here)) {
         if (!next(theirs, &other_at, &there) || strcmp(here.name, there.name) != 0)
-            return sp_fail(SPMM_ERR_USAGE, "this program is not the build that rank 0 runs");
+            return sp_fail(
+                SPMM_ERR_USAGE,
+                "this program is not the build that rank 0 runs: start the same file on all ranks");
         if (here.kind != there.kind || strcmp(here.value, there.value) != 0) return differs(&here, &there);
     }
     return SPMM_OK;

@@ -30,8 +30,8 @@ static spmm_status sum_here(job *j)
     const int64_t k = j->y ? j->y->k : 1;
     const int parts = sp_type_of(j->x->precision).parts; /* sums are of products of parts */
     if (k > 0 && j->x->k > MOST_ELEMENTS / (parts * parts) / k)
-        return sp_fail(SPMM_ERR_LIMIT, "%s: %lld x %lld inner products are too many", j->function,
-                       (long long)j->x->k, (long long)k);
+        return sp_fail(SPMM_ERR_LIMIT, "%s: found %lld x %lld inner products, expected at most %d",
+                       j->function, (long long)j->x->k, (long long)k, MOST_ELEMENTS / (parts * parts));
     const spmm_multivector x = sp_multivector_reals(j->x), y = j->y ? sp_multivector_reals(j->y) : x;
     j->count = x.k * (j->y ? y.k : 1);
     j->slice = (j->count + j->size - 1) / j->size;

@@ -37,12 +37,12 @@ spmm_status sp_cuda_wait_fail(cudaError_t error, const char *what)
 spmm_status sp_cuda_enter(void)
 {
     if (sp_cuda.open) {
-        CUDA(cudaSetDevice(sp_cuda.ordinal), "cannot make it current");
+        CUDA(cudaSetDevice(sp_cuda.ordinal), "cannot make the GPU current");
         return SPMM_OK;
     }
     const char *why;
     if (sp_device_count(&why) == 0) return sp_fail(SPMM_ERR_NO_DEVICE, "%s", why);
-    return sp_fail(SPMM_ERR_NO_DEVICE, "no GPU has been opened in this process yet");
+    return sp_fail(SPMM_ERR_NO_DEVICE, "no GPU is open in this process: expected spmm_device_open() before");
 }
 
 /* ---- detection of GPUs ---- */
@@ -125,8 +125,9 @@ static spmm_status device_cuda_find(int index, int *ordinal)
     const int count = usable(all, why, sizeof why);
     if (count == 0) return sp_fail(SPMM_ERR_NO_DEVICE, "%s", why);
     if (index < 0 || index >= count)
-        return sp_fail(SPMM_ERR_NO_DEVICE, "there is no GPU %d: this process can use %d of them, from 0",
-                       index, count);
+        return sp_fail(SPMM_ERR_NO_DEVICE,
+                       "GPU %d does not exist: expected 0 to %d, the GPUs that this process can use", index,
+                       count - 1);
     *ordinal = all[index];
     return SPMM_OK;
 }
@@ -134,9 +135,9 @@ static spmm_status device_cuda_find(int index, int *ordinal)
 static spmm_status describe(int ordinal, sp_device_info *info)
 {
     struct cudaDeviceProp p;
-    CUDA(cudaGetDeviceProperties(&p, ordinal), "cannot query its properties");
+    CUDA(cudaGetDeviceProperties(&p, ordinal), "cannot query the properties of the GPU");
     snprintf(info->name, sizeof info->name, "%.127s", p.name);
-    CUDA(cudaDeviceGetPCIBusId(info->pci, sizeof info->pci, ordinal), "cannot ask for its bus id");
+    CUDA(cudaDeviceGetPCIBusId(info->pci, sizeof info->pci, ordinal), "cannot query the bus id of the GPU");
     info->index = ordinal;
     info->major = p.major;
     info->minor = p.minor;

@@ -192,7 +192,7 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
 {
     static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
                                                 cudaMemcpyDeviceToDevice};
-    if (kind < 0 || kind > 2) return sp_fail(SPMM_ERR_INTERNAL, "copy_2d: kind %d", kind);
+    if (kind < 0 || kind > 2) return sp_fail(SPMM_ERR_INTERNAL, "copy_2d: unknown kind %d", kind);
     TRY(sp_cuda_enter());
     if (bytes <= 0 || rows <= 0) return SPMM_OK;
     return device_cuda_copies_finish(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch,
@@ -226,7 +226,9 @@ spmm_status sp_device_host_alloc(void **p, int64_t bytes, const char *what)
 {
     char size[32];
     *p = NULL;
-    if (bytes < 0) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld bytes", what, (long long)bytes);
+    if (bytes < 0)
+        return sp_fail(SPMM_ERR_LIMIT, "%s: found a size of %lld bytes, expected at least 0", what,
+                       (long long)bytes);
     TRY(sp_cuda_enter());
     if (cudaHostAlloc(p, bytes > 0 ? (size_t)bytes : 1, cudaHostAllocDefault) == cudaSuccess) return SPMM_OK;
     *p = NULL;

@@ -99,7 +99,7 @@ static int try_flag(void)
 
 const char *sp_flags_missing(void)
 {
-    if (!sp_device_is_open()) return "no GPU has been opened in this process yet";
+    if (!sp_device_is_open()) return "no GPU is open in this process";
     if (flags.asked) return flags.missing;
     flags.asked = 1;
     flags.missing = NULL;

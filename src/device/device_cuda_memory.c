@@ -60,7 +60,9 @@ static cudaError_t device_cuda_memory_allocate(void **p, int64_t bytes, memory_k
 static spmm_status alloc(void **p, int64_t bytes, memory_kind kind, const char *what)
 {
     *p = NULL;
-    if (bytes < 0) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld bytes", what, (long long)bytes);
+    if (bytes < 0)
+        return sp_fail(SPMM_ERR_LIMIT, "%s: found a size of %lld bytes, expected at least 0", what,
+                       (long long)bytes);
     TRY(sp_cuda_enter());
     cudaError_t error = device_cuda_memory_allocate(p, bytes, kind);
     /* try again after the pool has released the memory that it keeps */

@@ -65,11 +65,14 @@ spmm_status sp_device_check_stream(void *stream)
 {
     int captured;
     TRY(sp_device_captures(stream, &captured));
-    if (captured) return sp_fail(SPMM_ERR_USAGE, "the stream is being captured in a CUDA graph");
+    if (captured)
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "the stream is being captured in a CUDA graph, expected a call outside of the capture");
     /* recording an event of the open GPU fails if the stream belongs to another GPU */
     if (cudaEventRecord(sp_cuda.order, stream) == cudaSuccess) return SPMM_OK;
     (void)cudaGetLastError();
-    return sp_fail(SPMM_ERR_USAGE, "the stream is not one of %s", sp_cuda.name);
+    return sp_fail(SPMM_ERR_USAGE, "the stream does not belong to %s, the GPU that is open", sp_cuda.name);
 }
 
 spmm_status sp_stream_wait(sp_stream later, sp_stream earlier)

@@ -24,7 +24,8 @@ enum { HUGE_PAGE = 2 << 20 };
 
 static spmm_status refused(const char *what)
 {
-    return sp_fail(SPMM_ERR_MEMORY, "memory that the ranks of a node share: %s: %s", what, strerror(errno));
+    return sp_fail(SPMM_ERR_MEMORY, "cannot make memory that the ranks of a node share: %s: %s", what,
+                   strerror(errno));
 }
 
 /** Sets the size of the file. First checks the limit on the size of files, because ftruncate() beyond this

@@ -144,6 +144,8 @@ spmm_status sp_file_part_end_pass(const sp_grid *grid, sp_file_part *p)
     TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &entries, 1, MPI_INT64_T, MPI_SUM, grid->comm)));
     TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, found, 2, MPI_INT, MPI_MAX, grid->comm)));
     if (entries != r->header.entries || (found[0] && found[1]))
-        return sp_fail(SPMM_ERR_SYNTAX, "%s: has too few or too many entries, or both triangles", r->path);
+        return sp_fail(SPMM_ERR_SYNTAX,
+                       "%s: found fewer or more entries than the header says, or entries of both triangles",
+                       r->path);
     return SPMM_OK;
 }

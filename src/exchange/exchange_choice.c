@@ -49,7 +49,8 @@ static spmm_status find_only(MPI_Comm comm, const sp_backend **only)
     *only = named && row < BACKENDS ? &backends[row] : NULL;
     TRY(sp_check_common(comm, "SPMM_EXCHANGE_BACKEND", &(sp_common){"its row", named ? row : -1, 0}, 1));
     return named && !*only
-               ? sp_fail(SPMM_ERR_USAGE, "SPMM_EXCHANGE_BACKEND=%s: there is no such backend", SHOWN(text))
+               ? sp_fail(SPMM_ERR_USAGE, "SPMM_EXCHANGE_BACKEND=%s: no such backend: spmm_mpi(1) lists them",
+                         SHOWN(text))
                : SPMM_OK;
 }
 
@@ -202,8 +203,9 @@ static spmm_status fastest(const sp_grid *grid, const sp_moves *moves, const sp_
         return fastest(grid, moves, &any, best);
     }
     if (tried != SPMM_ERR_INTERNAL) return tried;
-    return sp_fail(SPMM_ERR_USAGE, "transport %s: SPMM_EXCHANGE_BACKEND leaves none of its backends",
-                   sp_transport_words[o->transport]);
+    return sp_fail(SPMM_ERR_USAGE,
+                   "transport %s: SPMM_EXCHANGE_BACKEND=%s excludes every backend of this transport",
+                   sp_transport_words[o->transport], only ? only->name : "");
 }
 
 spmm_status sp_exchange_create(const sp_grid *grid, const sp_moves *moves, const sp_exchange_options *o,

@@ -166,7 +166,9 @@ static spmm_status check_alone(const sp_exchange *x)
     const spmm_status known = sp_device_current(&info);
     TRY(sp_node_sharers(x->grid->comm, info.pci, &place, &sharers));
     TRY(known);
-    return sharers == 1 ? SPMM_OK : sp_fail(SPMM_ERR_DEVICE, "transport peer: ranks share %s", info.name);
+    return sharers == 1 ? SPMM_OK
+                        : sp_fail(SPMM_ERR_DEVICE,
+                                  "transport peer: ranks share %s, expected one GPU per rank", info.name);
 }
 
 static spmm_status make_flags(const sp_exchange *x, sp_shared *shared)
@@ -347,7 +349,8 @@ static spmm_status exchange_peer_end(sp_exchange *x)
     }
     if (p->captured && !sp_peer_attached(x))
         return sp_fail(SPMM_ERR_USAGE,
-                       "the X of a neighbor was in no product before the capture in a CUDA graph");
+                       "the stream is being captured in a CUDA graph, expected a product before in which "
+                       "every rank passed the same x");
     p->queued |= by_streams(x) && !p->captured;
     spmm_status status = by_streams(x) ? write_by_streams(x) : write_by_hosts(x);
     if (status == SPMM_OK) status = sp_peer_join(x);

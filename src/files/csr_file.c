@@ -195,8 +195,8 @@ static spmm_status take_all(const wanted *w, int threads)
 static spmm_status out_of_range(const sp_csr_file *f, const char *what, int64_t first, int64_t end,
                                 int64_t size)
 {
-    return sp_fail(SPMM_ERR_USAGE, "%s: %s %lld to %lld of %lld", f->path, what, (long long)first,
-                   (long long)end, (long long)size);
+    return sp_fail(SPMM_ERR_USAGE, "%s: %s %lld to %lld, expected a range within 0 to %lld", f->path, what,
+                   (long long)first, (long long)end, (long long)size);
 }
 
 enum { LENGTHS = 1 << 14 }; /* number of row lengths that are read at a time */

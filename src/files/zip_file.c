@@ -252,7 +252,7 @@ static spmm_status unpack_with(feed *f, void *state, void *to, int64_t bytes)
         const sp_codec_result result = sp_gzip_ops.step(state, &b, &why);
         if (result == SP_CODEC_GOES_ON) continue;
         if (result == SP_CODEC_MEMORY)
-            return sp_fail(SPMM_ERR_MEMORY, "%s: no memory to inflate it", f->zip->path);
+            return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate memory to inflate it", f->zip->path);
         if (result == SP_CODEC_DAMAGED) return member_damaged(f->zip, f->member, why);
         const int64_t missing = last ? 1 - b.out_bytes : b.out_bytes;
         return missing == 0 && f->tail
@@ -265,8 +265,9 @@ static spmm_status unpack_member(const sp_zip *z, const sp_zip_member *m, void *
 {
     feed f = {z, m, -1, 0, NULL};
     void *const state = sp_gzip_ops.create(INT64_C(1) << 24);
-    spmm_status status = state ? sp_alloc((void **)&f.buffer, FEED_BYTES, 1, "a part of a zip archive")
-                               : sp_fail(SPMM_ERR_MEMORY, "%s: no memory to inflate it", z->path);
+    spmm_status status = state
+                             ? sp_alloc((void **)&f.buffer, FEED_BYTES, 1, "a part of a zip archive")
+                             : sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate memory to inflate it", z->path);
     if (status == SPMM_OK) status = unpack_with(&f, state, to, bytes);
     if (state) sp_gzip_ops.destroy(state);
     sp_free(f.buffer);

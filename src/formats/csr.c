@@ -181,8 +181,8 @@ spmm_status sp_csr_rows(const spmm_csr *a, int64_t begin, int64_t end, spmm_csr 
 {
     memset(rows, 0, sizeof *rows);
     if (begin < 0 || end < begin || end > a->rows)
-        return sp_fail(SPMM_ERR_USAGE, "rows %lld to %lld of a matrix with %lld", (long long)begin,
-                       (long long)end, (long long)a->rows);
+        return sp_fail(SPMM_ERR_USAGE, "rows %lld to %lld, expected a range within 0 to %lld",
+                       (long long)begin, (long long)end, (long long)a->rows);
     const int64_t first = a->irp[begin];
     TRY(sp_csr_create(end - begin, a->cols, a->irp[end] - first, a->precision, rows));
     for (int64_t i = begin; i <= end; i++) rows->irp[i - begin] = a->irp[i] - first;

@@ -319,8 +319,9 @@ spmm_status sp_csr_from_coo(sp_coo *coo, int threads, spmm_csr *a, int64_t *dupl
 {
     int64_t summed = 0;
     *a = (spmm_csr){.rows = coo->rows, .cols = coo->cols, .precision = coo->precision};
-    spmm_status status = threads >= 1 ? csr_from_coo_place(coo, threads, a)
-                                      : sp_fail(SPMM_ERR_USAGE, "%d threads: must be >= 1", threads);
+    spmm_status status = threads >= 1
+                             ? csr_from_coo_place(coo, threads, a)
+                             : sp_fail(SPMM_ERR_USAGE, "threads is %d, expected at least 1", threads);
     sp_coo_destroy(coo); /* destroyed before the sort, which allocates memory too */
     if (status == SPMM_OK) status = sp_csr_sort_sum_duplicates(a, threads, &summed);
     if (status != SPMM_OK) spmm_csr_destroy(a);
@@ -337,7 +338,8 @@ static spmm_status copy_triplets(int64_t nnz, const int64_t *row_index, const in
 {
     for (int64_t t = 0; t < nnz; t++) {
         if (row_index[t] < 0 || row_index[t] >= coo->rows || col_index[t] < 0 || col_index[t] >= coo->cols)
-            return sp_fail(SPMM_ERR_USAGE, "triplet %lld is at (%lld, %lld) of a %lld x %lld matrix",
+            return sp_fail(SPMM_ERR_USAGE,
+                           "triplet %lld is at (%lld, %lld), which is outside the %lld x %lld matrix",
                            (long long)t, (long long)row_index[t], (long long)col_index[t],
                            (long long)coo->rows, (long long)coo->cols);
         coo->I[t] = (int32_t)row_index[t];

@@ -199,7 +199,7 @@ static spmm_status check_offsets(const transposition *t, int64_t expected)
         if (a->irp[i + 1] - a->irp[i] > longest) longest = a->irp[i + 1] - a->irp[i];
     return expected == a->irp[a->rows] && longest <= UINT32_MAX
                ? SPMM_OK
-               : sp_fail(SPMM_ERR_LIMIT, "a row of the transpose has 2^32 entries or more");
+               : sp_fail(SPMM_ERR_LIMIT, "a row of the transpose has 2^32 entries or more, expected fewer");
 }
 
 spmm_status sp_csr_add_transpose(const spmm_csr *b, sp_image own, sp_image mirrored, int threads, spmm_csr *a)

@@ -371,8 +371,8 @@ spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *p
         src->space != SPMM_CPU || dst->space != SPMM_CPU)
         return sp_fail(
             SPMM_ERR_USAGE,
-            "rows of a %lld x %lld multivector into one of %lld x %lld, or of another precision, or "
-            "not in host memory",
+            "cannot permute a %lld x %lld multivector into one of %lld x %lld: expected the same shape and "
+            "precision, and host memory",
             (long long)src->rows, (long long)src->k, (long long)dst->rows, (long long)dst->k);
     for (int64_t i = 0; i < src->rows; i++)
         if (perm[i] < 0 || perm[i] >= src->rows)

@@ -47,7 +47,7 @@ static spmm_status set_rows(generator *g, int64_t side, int dimensions, int64_t 
     int64_t rows = unknowns;
     for (int d = 0; d < dimensions; d++)
         if (__builtin_mul_overflow(rows, side, &rows) || rows > INT32_MAX)
-            return sp_fail(SPMM_ERR_LIMIT, "%s: more than 2^31 - 1 rows", g->spec);
+            return sp_fail(SPMM_ERR_LIMIT, "%s: found more than 2^31 - 1 rows, expected fewer", g->spec);
     g->rows = rows;
     return SPMM_OK;
 }
@@ -354,7 +354,8 @@ static spmm_status parse(const char *spec, generator *g)
         if (end == p + 1 || p[1] < '0' || p[1] > '9' || errno || g->arg[i] < 1)
             return bad_spec(g->kind, spec);
         if (g->arg[i] > INT32_MAX)
-            return sp_fail(SPMM_ERR_LIMIT, "%s: %lld is beyond 2^31 - 1", spec, (long long)g->arg[i]);
+            return sp_fail(SPMM_ERR_LIMIT, "%s: found %lld, expected at most 2^31 - 1", spec,
+                           (long long)g->arg[i]);
         p = end;
     }
     if (*p) return bad_spec(g->kind, spec);

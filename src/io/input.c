@@ -144,7 +144,8 @@ static spmm_status start_decoder(sp_input *s, const sp_codec *codec)
     u->state = codec->ops->create(sp_available_bytes() / MEMORY_SHARE);
     if (!u->state) {
         free(u);
-        return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate what unpacks %s data", s->path, codec->name);
+        return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate a decompressor of %s data", s->path,
+                       codec->name);
     }
     u->inside = 1;
     u->left = u->text_begin = u->text_end = 0;

@@ -26,7 +26,7 @@ enum {
     ON_GPU = 100000
 };
 
-/* Seconds per row and per entry of a layout on one core, and on a GPU with what the host does beside it, to
+/* Seconds per row and per entry of a layout on one core, and on a GPU, including the host's share, to
  * estimate its time in advance. Measured on randomly numbered meshes and grids. */
 static const double CORE_ROW = 2e-6, CORE_ENTRY = 30e-9, GPU_ROW = 0.12e-6, GPU_ENTRY = 5e-9;
 
@@ -289,7 +289,8 @@ spmm_status sp_layout_order(const spmm_csr *a, int parts, int together, int thre
     if (a->rows != a->cols)
         return sp_fail(SPMM_ERR_USAGE, "a layout needs a square matrix, and this one is %lld x %lld",
                        (long long)a->rows, (long long)a->cols);
-    if (parts < 1) return sp_fail(SPMM_ERR_USAGE, "a layout cut into %d parts: must be 1 or more", parts);
+    if (parts < 1)
+        return sp_fail(SPMM_ERR_USAGE, "cannot cut a layout into %d parts: expected at least 1", parts);
     if (a->rows == 0) return SPMM_OK;
     TRY_GOTO(thin(a, threads, &t, &of), done);
     if (uses_gpu(a)) {

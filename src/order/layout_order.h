@@ -14,8 +14,8 @@
  *  are left out of the layout.
  *
  *  If this process has opened a GPU, that GPU makes the layout of a matrix of 100,000 rows or more, if it has
- *  the memory. The curve, in place of planes, is then cut into parts, and random graphs are laid out, too. So
- *  the order differs from that of the host; it is the same on each run.
+ *  the memory. Parts are then cut along the curve, not by planes, and random graphs also get a layout. So the
+ *  order differs from the order that the host computes; it is the same on each run.
  *
  *  Local. Takes time proportional to the number of entries. Temporary memory: about 100 bytes per row and 4
  *  per entry, 8 if entries are left out; on a GPU about 150 bytes per row and 4 per entry.

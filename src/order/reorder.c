@@ -162,7 +162,8 @@ spmm_status sp_graph_partition(const spmm_csr *a, int parts, const int32_t *orde
         return sp_fail(SPMM_ERR_USAGE,
                        "graph partitioning needs a square matrix, and this one is %lld x %lld",
                        (long long)a->rows, (long long)a->cols);
-    if (parts < 1) return sp_fail(SPMM_ERR_USAGE, "a graph cut into %d parts: must be 1 or more", parts);
+    if (parts < 1)
+        return sp_fail(SPMM_ERR_USAGE, "cannot cut a graph into %d parts: expected at least 1", parts);
     if (parts == 1) {
         for (int64_t i = 0; i < a->rows; i++) perm[i] = i;
         begin[0] = 0;

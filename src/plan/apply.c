@@ -57,10 +57,10 @@ static spmm_status check_transposed_capture(const spmm_plan *p)
     int captured;
     TRY(sp_device_captures(p->forward->stream, &captured));
     if (!captured || (p->transposed && !sp_transposed_shares_x(p->transposed))) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "%s: the stream is being captured in a CUDA graph, %s",
-                   p->forward->function,
-                   p->transposed ? "and the hosts broadcast X over the process row"
-                                 : "expected a product with the transpose before the capture");
+    return sp_fail(
+        SPMM_ERR_USAGE, "%s: the stream is being captured in a CUDA graph, %s", p->forward->function,
+        p->transposed ? "expected a call outside of the capture: the hosts broadcast X over the process row"
+                      : "expected a product with the transpose before the capture");
 }
 
 static spmm_status apply_transposed(spmm_plan *p, int conjugate, spmm_complex alpha,

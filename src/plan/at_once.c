@@ -61,8 +61,8 @@ static spmm_status check_entries(const spmm_rows *a, const spmm_csr *csr)
 {
     TRY(sp_csr_check_sizes(csr));
     if (a->nnz == 0 || csr->nnz <= a->nnz) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "%s: the row starts end with %lld, and a->nnz is %lld", function,
-                   (long long)csr->nnz, (long long)a->nnz);
+    return sp_fail(SPMM_ERR_USAGE, "%s: the row starts end with %lld, expected at most a->nnz = %lld",
+                   function, (long long)csr->nnz, (long long)a->nnz);
 }
 
 /* ---- host memory ---- */

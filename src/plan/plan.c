@@ -200,8 +200,12 @@ static spmm_status check_k(const spmm_plan *p, int64_t k)
     int captured = 0;
     TRY(check_columns(p, k, function));
     if (p->forward->stream) TRY(sp_device_captures(p->forward->stream, &captured));
-    return captured ? sp_fail(SPMM_ERR_USAGE, "%s: the stream is being captured in a CUDA graph", function)
-                    : SPMM_OK;
+    return captured
+               ? sp_fail(
+                     SPMM_ERR_USAGE,
+                     "%s: the stream is being captured in a CUDA graph, expected a call outside of the capture",
+                     function)
+               : SPMM_OK;
 }
 
 /** Waits for queued products. Copies values to host memory if the matrix will be converted there again. */

@@ -82,8 +82,9 @@ static spmm_status check_here(const char *function, const spmm_block *block, int
     TRY(sp_given(function, "plan", plan, "a place for the plan"));
     TRY(sp_given(function, "block", block, "this rank's part of A"));
     if (block->p < 1 || block->q < 1)
-        return sp_fail(SPMM_ERR_USAGE, "%s: block.p x block.q is %d x %d, expected the process grid",
-                       function, block->p, block->q);
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s: block.p x block.q is %d x %d, expected the shape of the process grid", function,
+                       block->p, block->q);
     if (k < 0) return sp_fail(SPMM_ERR_USAGE, "%s: k is %lld, expected at least 0", function, (long long)k);
     TRY(sp_precision_check(function, block->csr.precision));
     TRY(check_size(function, block, k));

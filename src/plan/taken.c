@@ -24,10 +24,9 @@ spmm_status sp_plan_give(const spmm_plan *p, spmm_status status)
 
 spmm_status sp_plan_refuse(const char *function)
 {
-    return sp_fail(
-        SPMM_ERR_USAGE,
-        "%s: another thread uses the plan, expected one at a time: this call of the function had no effect",
-        function);
+    return sp_fail(SPMM_ERR_USAGE,
+                   "%s: another thread uses the plan, expected one at a time: this call had no effect",
+                   function);
 }
 
 spmm_status sp_plan_take(const spmm_plan *p, const char *function, int idle)

@@ -223,7 +223,7 @@ spmm_status spmm_plan_view(const spmm_plan *p, FILE *f)
 
 static spmm_status no_memory(const char *function)
 {
-    return sp_fail(SPMM_ERR_MEMORY, "%s: no memory for the text", function);
+    return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the text", function);
 }
 
 /** Opens a stream that writes to memory on rank 0. Local. */

@@ -170,7 +170,7 @@ int sp_keep_exact(spmm_precision precision, const sp_kernel **list, int count)
 spmm_status sp_no_kernel(spmm_precision precision)
 {
     return sp_fail(SPMM_ERR_USAGE,
-                   "no kernel multiplies %s values in that format on that device: see --list-kernels",
+                   "no kernel multiplies %s values in this format on this device: see --list-kernels",
                    sp_precision_word(precision));
 }
 

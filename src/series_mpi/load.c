@@ -121,8 +121,8 @@ spmm_status sp_series_read(const sp_series_options *o, int threads, sp_series *a
     TRY(sp_read_dense(o->file, &options, &columns.v));
     spmm_status status = SPMM_OK;
     if (columns.v.rows < 1 || columns.v.k < 1)
-        status = sp_fail(SPMM_ERR_SYNTAX, "%s: %lld series of %lld values", o->file, (long long)columns.v.k,
-                         (long long)columns.v.rows);
+        status = sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld series of %lld values, expected at least 1 of each",
+                         o->file, (long long)columns.v.k, (long long)columns.v.rows);
     if (status == SPMM_OK)
         status = sp_series_create(columns.v.k, columns.v.rows, 0, SP_SERIES_MAJOR, o->precision, SPMM_CPU,
                                   all);

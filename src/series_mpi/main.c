@@ -15,7 +15,7 @@ static void list_kernels(void)
                sp_step_word(k[i].step), sp_series_order_word(k[i].layout), sp_operators_word(k[i].operators),
                k[i].what);
     const char *why;
-    if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
+    if (sp_device_count(&why) == 0) printf("CUDA kernels cannot run here: %s\n", why);
     for (int i = 0; i < count; i++)
         if (k[i].step == SP_PEARSON && k[i].ops->missing && (k[i].device == SPMM_CPU || sp_device_built()))
             printf("%s: %s\n", k[i].id, k[i].ops->missing);
@@ -39,12 +39,13 @@ static spmm_status main_place(const sp_series_options *o, sp_place *place)
     if (device == SP_DEVICE_AUTO && o->kernels > 0) device = (sp_device_choice)o->kernel[0]->device;
     TRY(sp_place_create(0, 0, device, o->threads, o->verbosity, place));
     if (place->binding.device == SPMM_CPU && o->block != 0)
-        return sp_fail(SPMM_ERR_USAGE, "--block-size is for CUDA kernels, and this run is on device cpu");
+        return sp_fail(SPMM_ERR_USAGE,
+                       "--block-size is for CUDA kernels, and this run is on device cpu: omit it");
     if (place->binding.device == SPMM_CPU && o->parts_given)
         return sp_fail(SPMM_ERR_USAGE,
-                       "--blocks-per-series is for CUDA kernels, and this run is on device cpu");
+                       "--blocks-per-series is for CUDA kernels, and this run is on device cpu: omit it");
     if (place->binding.device == SPMM_CPU && o->memory != SP_DEVICE_MEMORY)
-        return sp_fail(SPMM_ERR_USAGE, "--memory %s is for a GPU, and this run is on device cpu",
+        return sp_fail(SPMM_ERR_USAGE, "--memory %s is for a GPU, and this run is on device cpu: omit it",
                        sp_series_memory_word(o->memory));
     return SPMM_OK;
 }

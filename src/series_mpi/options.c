@@ -104,7 +104,8 @@ static spmm_status set_parts(void *options, const char *text)
     for (o->parts_count = 0; rest;) {
         TRY(sp_option_item("blocks-per-series", text, &rest, item, sizeof item));
         if (o->parts_count == SP_SERIES_PARTS)
-            return sp_fail(SPMM_ERR_USAGE, "--blocks-per-series: more than %d numbers", SP_SERIES_PARTS);
+            return sp_fail(SPMM_ERR_USAGE, "--blocks-per-series: found too many numbers, expected at most %d",
+                           SP_SERIES_PARTS);
         TRY(sp_option_number("blocks-per-series", item, 1, SP_MOST_PARTS, &value));
         o->parts[o->parts_count++] = (int)value;
     }
@@ -170,7 +171,8 @@ static spmm_status set_kernel(void *options, const char *text)
         }
         if (!kernel) return no_such_kernel(item);
         if (o->kernels == SP_SERIES_KERNELS)
-            return sp_fail(SPMM_ERR_USAGE, "--kernel: more than %d of them", SP_SERIES_KERNELS);
+            return sp_fail(SPMM_ERR_USAGE, "--kernel: found too many names, expected at most %d",
+                           SP_SERIES_KERNELS);
         o->kernel[o->kernels++] = kernel;
     }
     return SPMM_OK;
@@ -184,7 +186,8 @@ static spmm_status set_tolerance(void *options, const char *text)
     for (o->tolerances = 0; rest;) {
         TRY(sp_option_item("tolerance", text, &rest, item, sizeof item));
         if (o->tolerances == (int)(sizeof o->tolerance / sizeof *o->tolerance))
-            return sp_fail(SPMM_ERR_USAGE, "--tolerance: more than %d numbers", o->tolerances);
+            return sp_fail(SPMM_ERR_USAGE, "--tolerance: found too many numbers, expected at most %d",
+                           o->tolerances);
         TRY(set_number("tolerance", item, 0, 1e300, &o->tolerance[o->tolerances++]));
     }
     return SPMM_OK;
@@ -320,7 +323,7 @@ static spmm_status check_kernels(const sp_series_options *o)
                                : "--kernel %s does not offer --operator %s",
                            k->id, sp_operator_word(o->op));
         if (o->steps_given && !o->step[k->step])
-            return sp_fail(SPMM_ERR_USAGE, "--kernel %s is for step %s, which --steps leaves out", k->id,
+            return sp_fail(SPMM_ERR_USAGE, "--kernel %s is for step %s, which --steps omits", k->id,
                            step_words[k->step]);
     }
     return SPMM_OK;
@@ -329,10 +332,10 @@ static spmm_status check_kernels(const sp_series_options *o)
 static spmm_status check_operator(const sp_series_options *o)
 {
     if (o->op == SP_SUM) return SPMM_OK;
-    if (!o->step[SP_MEAN])
-        return sp_fail(SPMM_ERR_USAGE, "--operator is for step mean, which --steps leaves out");
+    if (!o->step[SP_MEAN]) return sp_fail(SPMM_ERR_USAGE, "--operator is for step mean, which --steps omits");
     if (o->step[SP_DEVIATION] || o->step[SP_PEARSON])
-        return sp_fail(SPMM_ERR_USAGE, "--operator %s: steps deviation and pearson need means",
+        return sp_fail(SPMM_ERR_USAGE,
+                       "--operator %s computes no means, which steps deviation and pearson need: omit them",
                        sp_operator_word(o->op));
     return SPMM_OK;
 }
@@ -363,7 +366,8 @@ static spmm_status options_check(const sp_series_options *o)
             SPMM_ERR_USAGE,
             "--start, --epsilon and --seed describe generated series: omit them, or omit the file");
     if (o->file && o->steps_given && o->step[SP_GENERATE])
-        return sp_fail(SPMM_ERR_USAGE, "--steps generate: the series are read from %.100s", o->file);
+        return sp_fail(SPMM_ERR_USAGE, "--steps generate: the series are read from %.100s: omit one of them",
+                       o->file);
     if (o->action == SP_SERIES_SUM) TRY(check_sum(o));
     if (o->top > MOST_TOP) return sp_fail(SPMM_ERR_USAGE, "--top %d: expected at most %d", o->top, MOST_TOP);
     if (o->output && !o->step[SP_PEARSON])

@@ -281,7 +281,7 @@ static spmm_status no_kernel(const sp_series_job *job, sp_step step)
     for (int i = 0; i < count; i++)
         if (k[i].step == step && k[i].device == job->place.binding.device && k[i].ops->missing)
             return sp_fail(SPMM_ERR_NO_DEVICE,
-                           "step %s: kernel %s: %s; leave the step out, or take another --device",
+                           "step %s: kernel %s: %s: omit the step, or choose another --device",
                            sp_step_word(step), k[i].id, k[i].ops->missing);
     return sp_fail(SPMM_ERR_INTERNAL, "step %s has no kernel here", sp_step_word(step));
 }

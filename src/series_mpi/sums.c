@@ -56,7 +56,7 @@ static spmm_status sums_make(const sp_series_options *o, int threads, sp_series 
         return join(all);
     }
     if (o->series > INT64_MAX / 16 / o->length)
-        return sp_fail(SPMM_ERR_LIMIT, "--sum: %lld series of %lld values are too many numbers",
+        return sp_fail(SPMM_ERR_LIMIT, "--sum: the number of values of %lld series of %lld exceeds 64 bits",
                        (long long)o->series, (long long)o->length);
     TRY(sp_series_create(o->series, o->length, 0, SP_SERIES_MAJOR, o->precision, SPMM_CPU, all));
     const sp_series_launch l = {.x = all, .walk = &o->walk, .threads = threads};

@@ -269,7 +269,8 @@ spmm_status sp_check_conversions(const sp_coo *coo, int threads, double ell_limi
                                  FILE *out)
 {
     if (threads < 1 || coo->symmetry != SP_GENERAL)
-        return sp_fail(SPMM_ERR_USAGE, "conversions are checked on a general matrix by at least 1 thread");
+        return sp_fail(SPMM_ERR_USAGE,
+                       "conversions can be checked only for a general matrix, by at least 1 thread");
     checks c = {
         .coo = coo, .threads = threads, .ell_limit = ell_limit, .seconds_limit = seconds_limit, .out = out};
     spmm_status status;

@@ -161,9 +161,9 @@ static spmm_status read_x(const char *path, sp_read_options options, int64_t col
     options.progress = NULL;
     TRY(sp_dense_file_read(path, &options, x));
     if (x->rows != cols)
-        return sp_fail(SPMM_ERR_SYNTAX, "%s: X has %lld rows, and A %lld columns", path, (long long)x->rows,
-                       (long long)cols);
-    if (x->k < 1) return sp_fail(SPMM_ERR_SYNTAX, "%s: X has no columns", path);
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: X has %lld rows, expected as many as the %lld columns of A",
+                       path, (long long)x->rows, (long long)cols);
+    if (x->k < 1) return sp_fail(SPMM_ERR_SYNTAX, "%s: X has no columns, expected at least 1", path);
     return SPMM_OK;
 }
 

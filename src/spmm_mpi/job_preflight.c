@@ -26,7 +26,7 @@ static spmm_status check_ways(const sp_options *o, spmm_device device)
     if (why) return sp_fail(SPMM_ERR_USAGE, "--transport %s: %s", sp_transport_word(o->transport), why);
     if (sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE) && o->column_blocks > 1)
         return sp_fail(SPMM_ERR_USAGE,
-                       "--transport shared: X is cut into blocks of columns (--column-blocks %d)",
+                       "--transport shared cannot cut X into blocks of columns: omit --column-blocks %d",
                        o->column_blocks);
     why = sp_reduce_missing(o->reduce, device);
     if (why) return sp_fail(SPMM_ERR_USAGE, "--reduce %s: %s", sp_reduce_word(o->reduce), why);
@@ -51,7 +51,7 @@ static spmm_status check_kernels(const sp_options *o, spmm_device device)
 {
     const sp_kernel *const usual = sp_kernel_default(device, o->format);
     if (device == SPMM_CPU && (o->shape.block != 0 || o->shape.subwarp != 0))
-        return sp_fail(SPMM_ERR_USAGE, "--%s is for CUDA kernels, and this run is on device cpu",
+        return sp_fail(SPMM_ERR_USAGE, "--%s is for CUDA kernels, and this run is on device cpu: omit it",
                        o->shape.block != 0 ? "block-size" : "subwarp");
     if (o->format != SPMM_FORMAT_AUTO && (!usual || !sp_kernel_takes(usual, o->precision)))
         return sp_fail(SPMM_ERR_USAGE,
@@ -70,8 +70,8 @@ static spmm_status check_planned_grid(const sp_options *o, int running)
     for (int i = 0; i < o->plan_count; i++) fits |= o->plan_ranks[i] == ranks;
     if (fits) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE,
-                   "--grid %dx%d is of %lld ranks, which are not planned: add --plan-ranks %lld", o->p, o->q,
-                   (long long)ranks, (long long)ranks);
+                   "--grid %dx%d needs %lld ranks, which is not a planned number: add --plan-ranks %lld",
+                   o->p, o->q, (long long)ranks, (long long)ranks);
 }
 
 /** Checks --transport shared: the ranks of a node must be consecutive in their process column. Collective. */
@@ -103,8 +103,10 @@ static spmm_status check_neighbors(const sp_options *o, const sp_grid *g, const 
     TRY(row);
     if (on_node != g->dims[0])
         return sp_fail(SPMM_ERR_DEVICE,
-                       "--transport peer: the ranks of a process column are on several nodes");
-    return in_column == 1 && in_row == 1 ? SPMM_OK : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU");
+                       "--transport peer: the ranks of a process column are on several nodes, expected one");
+    return in_column == 1 && in_row == 1
+               ? SPMM_OK
+               : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU, expected one GPU per rank");
 }
 
 /* ---- files; rank 0 only ---- */

@@ -41,7 +41,7 @@ static void list_others(int width)
         char path[SP_MESSAGE_BYTES];
         const char *version;
         if (!sp_peer_kernel_found(&kernel[i], path, sizeof path)) {
-            printf("%-*s  none here: no %s\n", width, kernel[i].id, SHOWN_WHOLE(path));
+            printf("%-*s  not available: %s not found\n", width, kernel[i].id, SHOWN_WHOLE(path));
         } else if (sp_peer_kernel_open(&kernel[i], 1, &version) != SPMM_OK) {
             printf("%s\n", spmm_error_message());
         } else {
@@ -67,7 +67,7 @@ static void list_kernels(void)
     list_others(width);
     printf(
         "exact: Y has the bits of the serial product; to N: in rows of at most N entries; f64: only in f64\n");
-    if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
+    if (sp_device_count(&why) == 0) printf("CUDA kernels cannot run here: %s\n", why);
 }
 
 /** Prints the properties of a usable GPU, one per line. Returns 1, or 0 if they cannot be read. */
@@ -148,7 +148,7 @@ static spmm_status main_place(const sp_options *o, sp_place *place)
     if (o->kernel && device == SP_DEVICE_AUTO) device = (sp_device_choice)o->kernel->device;
     if (o->kernel && o->kernel->device == SPMM_CUDA && !sp_device_built())
         return sp_fail(SPMM_ERR_NO_DEVICE,
-                       "--kernel %s: a kernel of GPUs, and this build was made without CUDA: "
+                       "--kernel %s runs on GPUs, and this build was made without CUDA: "
                        "build it with nvcc (make CUDA=1), or name a kernel for cpu (--list-kernels)",
                        o->kernel->id);
     return sp_place_create(planned ? 0 : o->p, planned ? 0 : o->q, device, o->threads, o->verbosity, place);

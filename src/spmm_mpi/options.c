@@ -399,7 +399,7 @@ static spmm_status options_check(const sp_options *o)
     if (!o->x_file)
         TRY(sp_options_check_column_blocks(o, &o->columns)); /* with -x FILE, K is not known yet */
     if (o->tune && (kernel || o->all_kernels))
-        return sp_fail(SPMM_ERR_USAGE, "--autotune chooses the kernel: leave --kernel %.100s out",
+        return sp_fail(SPMM_ERR_USAGE, "--autotune chooses the kernel: omit --kernel %.100s",
                        kernel ? kernel->id : "all");
     if (o->output && (o->columns.count > 1 || o->all_kernels))
         return sp_fail(SPMM_ERR_USAGE,
