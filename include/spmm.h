@@ -1,5 +1,33 @@
 /** \file spmm.h
- *  libspmm: distributed sparse matrix x multivector products, Y := A X.
+ *  libspmm: distributed sparse matrix x multivector products, Y := A X. Most programs need four calls: read a
+ *  matrix, make a plan, apply it as often as wanted, destroy the plan.
+ *
+ *  \code
+ *  #include <spmm.h>
+ *
+ *  int main(int argc, char **argv)
+ *  {
+ *      int rank;
+ *      spmm_csr a = {0};
+ *      spmm_block block;
+ *      spmm_plan *plan;
+ *      spmm_multivector x, y;
+ *      MPI_Init(&argc, &argv);
+ *      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+ *      if (rank == 0) spmm_csr_read("A.mtx", SPMM_F64, &a);
+ *      spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block);     // this rank's rows of A
+ *      spmm_plan_create(MPI_COMM_WORLD, &block, 64, NULL, &plan); // K = 64 columns, on CPUs
+ *      spmm_plan_x_create(plan, &x);                              // this rank's rows of X, zeros
+ *      spmm_plan_y_create(plan, &y);
+ *      spmm_status status = spmm_apply(plan, 1, &x, 0, &y);       // Y := 1 A X + 0 Y
+ *      if (status != SPMM_OK) fprintf(stderr, "%s\n", spmm_error_message());
+ *      spmm_plan_destroy(plan);
+ *      spmm_multivector_destroy(&x), spmm_multivector_destroy(&y);
+ *      spmm_block_destroy(&block), spmm_csr_destroy(&a);
+ *      MPI_Finalize();
+ *      return status != SPMM_OK;
+ *  }
+ *  \endcode
  *
  *  A is sparse [m x n]; X [n x K] and Y [m x K] are dense multivectors, row-major. The processes form a P x Q
  *  grid: rank p*Q + q holds the entries of A in one range of rows and one range of columns, some rows of X,
@@ -8,44 +36,26 @@
  *
  *  Conventions of all functions in this header
  *  - Functions return an spmm_status; SPMM_OK is 0. spmm_error_message() gives the text of the calling
- *    thread's last failure.
- *  - On failure an output object is NULL or zeroed; the destroy functions accept both.
+ *    thread's last failure. On failure an output object is NULL or zeroed; the destroy functions accept both.
  *  - "Collective" functions are called by every rank of the communicator, between MPI_Init and MPI_Finalize,
- *    and return the same status on every rank: no rank is left waiting for another rank that failed or was
- *    given wrong arguments. The exception is an unusable communicator (MPI_COMM_NULL, an inter-communicator):
- *    then the other ranks cannot be notified.
- *  - Arguments are checked first. A function returns SPMM_ERR_USAGE for NULL in place of a required object, a
- *    value outside its enumeration, an impossible size or leading dimension, or data in another kind of
- *    memory than `space` says (checked only while a GPU is open). The message names the function, the
- *    argument and what was expected. The lengths of arrays and the values in them are not checked; NaNs and
- *    infinities are computed with.
- *  - Communicators that the library creates inherit the error handler of the caller's communicator. Under
- *    MPI's default, MPI_ERRORS_ARE_FATAL, a failing MPI call ends the program; under MPI_ERRORS_RETURN the
+ *    and return the same status on every rank. With an unusable communicator (MPI_COMM_NULL, an
+ *    inter-communicator) the other ranks cannot be notified.
+ *  - Arguments are checked first. SPMM_ERR_USAGE is returned for NULL in place of a required object, a value
+ *    outside its enumeration, an impossible size or leading dimension, and data in another kind of memory
+ *    than `space` says (checked only while a GPU is open). The lengths of arrays and the values in them are
+ *    not checked; NaNs and infinities are computed with.
+ *  - Communicators that the library creates inherit the error handler of the caller's communicator. With
+ *    MPI_ERRORS_ARE_FATAL, MPI's default, a failing MPI call ends the program. With MPI_ERRORS_RETURN the
  *    function returns SPMM_ERR_MPI, and other ranks may then wait for the failed rank.
- *  - Threads: MPI_THREAD_FUNNELED is enough if one thread makes all calls (the library's OpenMP threads call
- *    no MPI). MPI_THREAD_SERIALIZED is enough if threads call one at a time. MPI_THREAD_MULTIPLE is needed if
- *    they call at the same time. A plan is used by one thread at a time. A call with a plan that another
- *    thread is using returns SPMM_ERR_USAGE and has no effect: it communicates nothing, and the other ranks
- *    do not learn of it. (spmm_plan_y_create() and spmm_plan_kernel() are never refused. spmm_plan_x_create()
- *    is refused only if the plan exchanges rows of X. spmm_plan_destroy() waits until the other call has
- *    returned.) This check does not order the threads. On several ranks, two threads must not use one plan
- *    without a lock of the program, because all ranks must compute the products of a plan in the same order.
- *    A thread that uses several plans must compute the products of all of them in the same order on all
- *    ranks. Different plans and multivectors can be used by different threads at the same time if the
- *    collective functions that these threads call (spmm_plan_create(), spmm_multivector_dot(), ..) get
- *    different communicators. The first calls of several threads may coincide. (Open MPI 4 may crash if the
- *    program itself calls MPI_Cart_create() for the first time meanwhile.) On a GPU only one thread at a time
- *    may call the library, because all calls use the same streams of the process.
- *  - Fork: a child that was forked after the first call of the library has neither the parent's threads nor
- *    its MPI. In such a child, functions that return a status return SPMM_ERR_USAGE, because a product would
- *    hang; the destroy functions still free memory. A child that was forked before the first call, or that
- *    calls exec, can use the library.
+ *  - Threads: MPI_THREAD_FUNNELED is enough if one thread makes all calls, MPI_THREAD_SERIALIZED if threads
+ *    call one at a time; calls at the same time need MPI_THREAD_MULTIPLE. One thread at a time may use a
+ *    plan; a second gets SPMM_ERR_USAGE. All ranks compute the products of their plans in the same order. On
+ *    a GPU one thread at a time may call the library. spmm(3), THREADS, has more rules.
+ *  - Fork: in a child that was forked after the first call of the library, functions that return a status
+ *    return SPMM_ERR_USAGE. The child may destroy objects and call exec.
  *  - Floating-point environment: functions compute, read and write numbers in the default environment
- *    (rounding to nearest, subnormal numbers kept, no traps), as GPUs do. On return the calling thread and
- *    the OpenMP threads that took part have their own environment again. No flag has been raised, except
- *    perhaps "inexact". So the caller may trap exceptions, round otherwise or flush subnormal numbers:
- *    results stay the same, and calls trap nothing. A thread that OpenMP starts during a call keeps the
- *    default environment.
+ *    (rounding to nearest, subnormal numbers kept, no traps) and restore the caller's environment on return.
+ *    Of the flags, at most "inexact" is raised. A thread that OpenMP starts in a call keeps the default.
  *  - Indices are 0-based; counts of rows, columns, entries and bytes are int64_t.
  */
 #ifndef SPMM_H
@@ -87,28 +97,13 @@ static const int *const spmm_mpi_check __attribute__((used)) = &SPMM_MPI_CHECK;
  *          of the matrix a violate the rules of spmm_csr), _MEMORY, _MPI */
 spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, int q, spmm_block *block);
 
-/** Makes this rank's block of a matrix whose rows are distributed already, from arrays such as those of
- *  PETSc, hypre and Trilinos. The grid is (number of ranks) x 1: a rank has all entries of its rows. The
- *  ranks' rows of A follow one another in the order of the ranks, and so do their rows of X. So the number of
- *  rows of A is the sum of `rows` over all ranks, and the number of columns is the sum of `x_rows`.
+/** Makes this rank's block of a matrix whose rows are distributed already, from arrays of the program or of
+ *  another library; spmm(3) has recipes for PETSc, hypre and Trilinos. The grid is (number of ranks) x 1: a
+ *  rank has all entries of its rows. The ranks' rows of A, and their rows of X, follow one another in the
+ *  order of the ranks: A has the sum of `rows` over all ranks as rows, and the sum of `x_rows` as columns.
  *
- *  The entries are in one or more parts, and each part has all of the rank's rows. For example, part[0] has
- *  the entries in the columns that the rank owns, and part[1] has the others. Rows are sorted by column, and
- *  duplicates, also those in different parts, are summed in increasing order of value, as in spmm_csr_read().
- *  All arrays are copied; the caller keeps them. For new values on the same pattern, make a second block,
- *  copy its csr.as to the csr.as of the first block, and call spmm_plan_update_values().
- *
- *  - PETSc, MATMPIAIJ: MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray) gives the two parts; MatGetRowIJ() and
- *    MatSeqAIJGetArrayRead() give the arrays of each part. Ad: first_column is the start of
- *    MatGetOwnershipRangeColumn(); Ao: map is garray, map_size the number of columns of Ao. All integers are
- *    PetscInt, of sizeof(PetscInt) bytes. MATSEQAIJ: one part.
- *  - hypre, ParCSR: hypre_ParCSRMatrixDiag() and _Offd() give the two parts; hypre_CSRMatrixI(), _J() and
- *    _Data() give the arrays of each part, with integers of sizeof(HYPRE_Int). Diag: first_column is
- *    hypre_ParCSRMatrixFirstColDiag(); Offd: map is hypre_ParCSRMatrixColMapOffd(), with
- *    sizeof(HYPRE_BigInt), map_size hypre_CSRMatrixNumCols().
- *  - Trilinos, Tpetra: one part, from getLocalMatrixHost(): graph.row_map, graph.entries and values; map is
- *    getColMap()->getMyGlobalIndices(). Epetra: ExtractCrsDataPointers() and ColMap().MyGlobalElements(). The
- *    row map has to be contiguous.
+ *  Each part has entries of all of the rank's rows. Rows are sorted by column, and duplicates, also between
+ *  parts, are summed in increasing order of value. All arrays are copied; the caller keeps them.
  *
  *  Collective over comm.
  *  \param [in]  rows       number of this rank's rows of A, and of Y
@@ -118,8 +113,8 @@ spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, 
  *  \param [in]  part       [parts]; the number `parts` may differ from rank to rank, and may be 0
  *  \param [out] block      this rank's block; the caller destroys it
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (a wrong argument; row starts that
- *          decrease; a column or an index of map that is out of range: the message says which), _MEMORY,
- *          _LIMIT (2^31 columns or more), _MPI */
+ *          decrease; a column or an index of map that is out of range), _MEMORY, _LIMIT (2^31 columns or
+ *          more), _MPI */
 spmm_status spmm_block_from_rows(MPI_Comm comm, int64_t rows, int64_t x_rows, spmm_precision precision,
                                  const spmm_rows *part, int parts, spmm_block *block);
 
@@ -147,78 +142,60 @@ typedef struct spmm_plan_options {
     const char *kernel; /**< name of a kernel, as spmm_mpi --list-kernels prints it for the device and the
                              format; NULL: the library chooses one for the matrix, K and the precision. The
                              text need not outlive the call */
-    int threads; /**< number of OpenMP threads of this rank, with SPMM_CPU. 0: OMP_NUM_THREADS or, if the
-                      program has called omp_set_num_threads(), that number. If neither was set: the number of
-                      cores that this rank is bound to, divided by the number of ranks of the node that share
-                      them (according to the launcher's environment variables). The default is reduced to the
-                      maximum. The maximum is 4 per core or 256, whichever is more, but never more than
-                      OMP_THREAD_LIMIT. A greater number gives SPMM_ERR_USAGE */
+    int threads; /**< OpenMP threads of this rank, with SPMM_CPU: at most 4 per core or 256, whichever is
+                      more, and at most OMP_THREAD_LIMIT. 0: OMP_NUM_THREADS, or the number that the program
+                      set by omp_set_num_threads(), else this rank's share of the cores that it is bound to */
     spmm_exchange exchange;   /**< which rows of X each rank sends to which other ranks */
     spmm_transport transport; /**< the means by which rows of X move between ranks */
     spmm_reduce reduce;       /**< how partial sums of Y are added (Q > 1) */
     int no_overlap;           /**< 1: kernels start only after the halo exchange has finished; has no effect
                                    if column_blocks > 1 */
-    int column_blocks; /**< number of column blocks that X is cut into; each is exchanged while the previous
-                            one is multiplied. Must be a divisor of K, at most 16, such that a row of a column
-                            block occupies a multiple of 32 bytes. 1: X is not cut. 0: the library chooses; it
-                            cuts X only on GPUs, and only if too few rows of Y can be computed without ghost
-                            rows */
-    int any_order; /**< 0: on P x 1 grids each element of Y is summed in an order that does not depend on the
-                        number of ranks. Its bits are the same on any number of ranks if the kernel is the
-                        same. In f32 on a GPU some kernels sum in f64, and the library chooses the kernel by
-                        time; set `exact` or `kernel` for reproducible bits. 1: SPMM_EXCHANGE_AUTO may select
-                        the joint exchange where it is faster */
+    int column_blocks;        /**< number of column blocks of X; each is exchanged while the previous one is
+                            multiplied. A divisor of K, at most 16, such that a row of a column block occupies
+                            a multiple of 32 bytes. 1: X is not cut. 0: the library chooses; on CPUs it
+                            chooses 1 */
+    int any_order; /**< 0: on P x 1 grids the order of each sum does not depend on the number of ranks, and
+                        with the same kernel the bits of Y do not. (The kernel is chosen by time, and in f32
+                        on a GPU some sum in f64: set `exact` or `kernel` for reproducible bits.) 1:
+                        SPMM_EXCHANGE_AUTO may select the joint exchange */
     int exact; /**< 1: Y := A X has the bits of the serial product, on any number of ranks, threads and GPUs
-                    (except, in f64 on a GPU, the sign of a zero after an underflow). The library chooses only
-                    among kernels and exchanges that sum in the order of the serial product. A named kernel or
-                    exchange that sums in another order gives SPMM_ERR_USAGE, as do Q > 1 and any_order. Has
-                    no effect on spmm_apply_transposed() */
+                    (except, in f64 on a GPU, the sign of a zero after an underflow). A kernel or an exchange
+                    that sums in another order gives SPMM_ERR_USAGE, as do Q > 1 and any_order. Has no effect
+                    on spmm_apply_transposed() */
     int64_t products; /**< expected number of products: a kernel whose set-up would not be repaid by so many
                            is not chosen; 0: 1000 */
     void *stream; /**< with SPMM_CUDA, a cudaStream_t of the open GPU in which products are queued (spmm(3));
                        it must outlive the plan. It may differ from rank to rank, but it is NULL on all ranks
                        or on none. CUDA's default stream is cudaStreamLegacy. NULL: the library's own stream;
                        products are complete on return */
-    spmm_precision exchange_precision; /**< SPMM_F32: the rows of an f64 or c128 X that a rank receives
-                       from other ranks travel as f32 or c64, which halves the bytes. They are rounded (beyond
-                       the range of f32 to infinity) and widened on arrival; the rows that the rank owns are
-                       not rounded, and all sums stay f64 or c128. So an element of Y has an additional error
-                       of at most sum |a| max(2^-24 |x|, 2^-150) over the entries in columns of other ranks. Y
-                       is the same in each run, but depends on how rows are distributed over ranks. With
-                       `exact` or SPMM_TRANSPORT_SHARED, SPMM_F32 gives SPMM_ERR_USAGE. SPMM_F32 has no effect
-                       on f32 and c64 matrices, on spmm_apply_transposed(), or on partial sums of Y, which are
-                       not rounded. With SPMM_F32, ranks of a node send messages instead of reading rows in
-                       common memory; on CPUs, messages take longer. With SPMM_F32 and any_order, the joint
-                       exchange is not tried. SPMM_F64 (0): rows travel as they are; the library never chooses
-                       f32 */
+    spmm_precision exchange_precision; /**< SPMM_F32: rows of an f64 or c128 X travel between ranks rounded to
+                       f32 or c64, in half the bytes. An element of Y gets an additional error of at most
+                       sum |a| max(2^-24 |x|, 2^-150) over the entries in columns of other ranks (infinite
+                       beyond the range of f32). SPMM_ERR_USAGE with `exact` or SPMM_TRANSPORT_SHARED; no
+                       effect on f32 and c64, spmm_apply_transposed() and partial sums. SPMM_F64 (0): rows
+                       travel as they are. spmm(3), ROUNDED EXCHANGE */
 } spmm_plan_options;
 
 /** Cuts the square matrix of rank `root` into one range of rows per rank, such that products move few rows of
- *  X. If neighbors are far apart in the order of the rows, e.g. in a mesh numbered at random, the rows are
- *  renumbered. spmm_csr_scatter() never renumbers.
+ *  X. The rows are renumbered if that helps, e.g. for a mesh numbered at random; spmm_csr_scatter() never
+ *  renumbers. Blocks, X and Y use the new numbers: row i of a rank's X and Y is row cut.row[i] of the
+ *  caller's. The entries of a row keep their order, and so the bits of Y do not depend on the cut if they do
+ *  not depend on the number of ranks (options.any_order, options.exact).
  *
- *  Blocks, X and Y use the new numbers: spmm_cut_scatter() makes the blocks, and each rank owns the rows
- *  cut.row[] of X and Y. The rank fills row i of its X with row cut.row[i] of the caller's X, and row i of
- *  its Y is row cut.row[i] of the caller's Y. The entries of a row keep their order. So if Y has the same
- *  bits on any number of ranks (options.any_order, options.exact), it has the same bits with every cut.
- *
- *  Collective over comm. Memory on root, for a cut that renumbers rows: about 110 bytes per row and 4 to 8
- *  per entry; with METIS 12 or more per entry. SPMM_CUT_AUTO cuts by entries if memory is too short for such
- *  a cut, or for the copy that spmm_cut_scatter() makes. With SPMM_EXCHANGE_JOINT, SPMM_CUT_AUTO always cuts
- *  by entries.
+ *  Collective over comm. Memory on root to renumber: about 110 bytes per row and 4 to 8 per entry; with METIS
+ *  12 or more per entry. SPMM_CUT_AUTO cuts by entries if memory is too short or with SPMM_EXCHANGE_JOINT.
  *  \param [in]  root     the rank of comm that passes the matrix
  *  \param [in]  a        the whole matrix on rank root; ignored on other ranks (may be NULL). Not changed
- *  \param [in]  by       the cut. With SPMM_CUT_GRAPH, a build without METIS returns SPMM_ERR_USAGE; on one
- *                        rank, the cut is by entries
+ *  \param [in]  by       the cut; on one rank, the cut is by entries
  *  \param [in]  k        columns of X, >= 0
- *  \param [in]  options  the options of the plan that will be made; NULL for the defaults. The cut depends on
- *                        device, exchange, exchange_precision, transport, column_blocks and products;
- *                        `threads` on root is the number of threads that compute the cut
+ *  \param [in]  options  of the plan that will be made; NULL for the defaults. The cut depends on device,
+ *                        exchange, exchange_precision, transport, column_blocks and products; `threads` on
+ *                        root is the number of threads that compute the cut
  *  \param [out] cut      the caller destroys it. root, by, k and these options except `threads` must be the
  *                        same on every rank
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (also: A is not square, or violates the
- *          rules of spmm_csr; SPMM_EXCHANGE_JOINT with a cut that renumbers), _MEMORY, _LIMIT (too large for
- *          METIS), _INTERNAL (METIS failed), _MPI */
+ *          rules of spmm_csr; SPMM_EXCHANGE_JOINT with a cut that renumbers; SPMM_CUT_GRAPH in a build
+ *          without METIS), _MEMORY, _LIMIT (too large for METIS), _INTERNAL (METIS failed), _MPI */
 spmm_status spmm_cut_create(MPI_Comm comm, int root, const spmm_csr *a, spmm_cut_by by, int64_t k,
                             const spmm_plan_options *options, spmm_cut *cut);
 
@@ -243,57 +220,37 @@ void spmm_cut_destroy(spmm_cut *cut);
 typedef struct spmm_plan spmm_plan;
 
 /** Prepares repeated products Y := alpha A X + beta Y: determines which rows of X each rank needs from which
- *  owner, chooses the kernel (the same on all ranks, for the matrix as a whole), converts the block to the
- *  kernel's format, and moves the result to the device. spmm_mpi --list-kernels shows which kernels reproduce
- *  the serial product bit by bit (on P x 1 grids, with alpha = 1 and beta = 0); the library may choose
- *  another kernel, unless options.exact is set.
+ *  owner, chooses the kernel (the same on all ranks), converts the block to the kernel's format, and moves
+ *  the result to the device.
  *
  *  Collective over comm; the plan keeps a duplicate of comm. Checked on each rank: sizes and ranges lie
- *  within the whole matrix; row starts begin at 0, do not decrease and end at nnz; column indices increase
- *  strictly within a row (unless block.any_order is set) and lie within the block. Checked across the ranks:
- *  rows, cols, precision, p, q, any_order, k and all options except threads and stream are the same; blocks
- *  agree along process rows and process columns; and the ranges of rows, of columns and of rows of X follow
- *  one another without gap or overlap.
- *  \param [in]  block    this rank's block of A; may have 0 rows or columns; not changed. The plan reads its
- *                        arrays in place. Arrays that the library allocated may be freed before the plan, by
- *                        spmm_block_destroy() or spmm_csr_destroy(): their memory is freed with the last plan
- *                        that reads them. Arrays that the program allocated itself must outlive the plan. The
- *                        struct need not. With SPMM_CUDA the arrays of its CSR may be in memory of the open
- *                        GPU. They must have been written in the plan's stream, or be complete, before the
- *                        call. The plan then keeps a copy in host memory; on one rank, only from the first
- *                        diagonal on
- *  \param [in]  k        columns of X, >= 0, such that the bytes of all rows of X, and of Y, fit an int64_t.
- *                        Products have k columns until spmm_plan_set_k() sets a smaller number. A product
- *                        with 0 columns does nothing
+ *  within the whole matrix; row starts begin at 0, do not decrease and end at nnz; column indices lie within
+ *  the block and increase strictly within a row (unless block.any_order is set). Checked across the ranks:
+ *  the matrix, the grid, k and all options except threads and stream are the same; blocks agree along process
+ *  rows and process columns; the ranges of rows, of columns and of rows of X have no gap or overlap.
+ *  \param [in]  block    this rank's block of A; may have 0 rows or columns. Its arrays are read in place and
+ *                        not changed. Arrays of the library may be freed before the plan, by
+ *                        spmm_block_destroy() or spmm_csr_destroy(); arrays of the program must outlive the
+ *                        plan. The struct need not. With SPMM_CUDA the arrays may be in memory of the open
+ *                        GPU, complete or queued in the plan's stream; the plan then keeps a copy in host
+ *                        memory (on one rank, only from the first diagonal on)
+ *  \param [in]  k        columns of X, >= 0; fewer after spmm_plan_set_k(). A product with 0 columns does
+ *                        nothing
  *  \param [in]  options  NULL for the defaults
  *  \param [out] plan     the caller destroys it
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (one of these checks failed, a rank asked
- *          for more threads than the maximum, or an environment variable SPMM_* has an invalid value;
- *          the message says what was found and expected, and on which rank unless it is rank 0), _MEMORY,
- *          _LIMIT (also: k is too large), _NO_DEVICE, _DEVICE, _MPI */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (a check failed, too many threads, or an
+ *          environment variable SPMM_* has an invalid value; the message names a rank other than 0), _MEMORY,
+ *          _LIMIT (also: the bytes of X or Y exceed an int64_t), _NO_DEVICE, _DEVICE, _MPI */
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan);
 
 /** Sets the number of columns of X and Y of the products that follow, also of those with the transpose.
- *  Initially it is the k of spmm_plan_create(). The plan keeps its kernel, exchange and reduction; with the
- *  same choices, the bits of Y are those of a plan that was created for this number of columns. The plan also
- *  keeps its buffers and its matrix, with one exception. The first call with few columns (at most 8, and at
- *  most half of the k of spmm_plan_create()) may convert the matrix a second time, for a second kernel that
- *  takes less than 0.9 of the first kernel's time with one column. This call, and later calls for other
- *  ranges of columns, time both kernels. spmm_plan_view() prints the bytes of both matrices. There are never
- *  more than two matrices, and only one if options.kernel names the kernel. (cpu_sell copies it for the first
- *  products of one column. A kernel of another library, or a baseline kernel, which exists for comparison, is
- *  prepared anew by each call of spmm_plan_set_k().) X is
- *  cut into the greatest number of column blocks that fits k, up to the number that spmm_plan_create()
- *  chose.
- *
- *  Multivectors that were created for another number of columns stay valid. A CUDA graph of a product keeps
- *  the number of columns that it was captured with. It can be launched whatever the plan's current number of
- *  columns is, unless the kernel has been prepared anew.
+ *  Multivectors that were created for another number of columns stay valid. The plan keeps its choices, and
+ *  with them the bits of Y; for at most 8 columns it may convert the matrix a second time, for a kernel that
+ *  is faster there. spmm(3), FEWER COLUMNS, describes this.
  *
  *  Collective over the plan's communicator. Not while a product is computed, and not while the plan's stream
- *  is captured. The call waits for queued products. If the plan's number of columns is k already, the ranks
- *  only agree on this.
+ *  is captured. The call waits for queued products.
  *  \param [in] k  0 to the k of spmm_plan_create(), the same on every rank
  *  \return the same status on every rank: SPMM_OK; SPMM_ERR_USAGE: nothing has changed; SPMM_ERR_MEMORY,
  *          _LIMIT, _DEVICE, _MPI: products have 0 columns, and the call may be repeated */
@@ -328,52 +285,41 @@ spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
  *  \param [in] k  0 to the k of spmm_plan_create() */
 spmm_status spmm_plan_y_create_k(const spmm_plan *plan, int64_t k, spmm_multivector *y);
 
-/** Computes Y := alpha A X + beta Y; complete on return, unless the plan has a stream.
+/** Computes Y := alpha A X + beta Y; complete on return, unless the plan has a stream: spmm(3), STREAMS AND
+ *  GRAPHS.
  *
- *  With spmm_plan_options.stream the product is queued if possible: spmm(3), "STREAMS AND GRAPHS", says when,
- *  and what a CUDA graph can capture.
- *
- *  Collective over the plan's communicator: every rank calls it, but waits only for its neighbors. A call
- *  allocates memory only if it is the first that needs a certain buffer, e.g. for a copy of x; later calls
- *  reuse the buffer.
+ *  Collective over the plan's communicator: every rank calls it, but waits only for its neighbors. Only the
+ *  first call that needs a certain buffer allocates it.
  *  \param [in,out] plan  reusable
- *  \param [in]     alpha, beta  may differ from rank to rank: they apply to the rank's rows of Y. With alpha
- *                               = 0, y is exactly beta y (beta = 1: unchanged; beta = 0: zeros), even if A or
- *                               X has NaNs or infinities; x is still checked and exchanged, because other
- *                               ranks need it
+ *  \param [in]     alpha, beta  for this rank's rows of Y; may differ from rank to rank. With alpha = 0, y is
+ *                               exactly beta y, even if A or X has NaNs or infinities; x is still exchanged
  *  \param [in]     x     this rank's rows of X, [x_rows x k], with the k of spmm_plan_set_k(), in the memory
- *                        of the plan's device; the ghost rows of x are overwritten. Each call copies a
- *                        column-major x of several columns. If x has fewer ghost rows than the plan needs,
- *                        or another leading dimension than spmm_plan_x_create() gives, each call copies x.
- *                        With SPMM_TRANSPORT_PEER and
- *                        _SHARED, each call also copies an x that spmm_plan_x_create() did not create for
- *                        this plan
+ *                        of the plan's device. An x from spmm_plan_x_create() is read in place; its ghost
+ *                        rows are overwritten. Each call copies a column-major x of several columns, and an x
+ *                        with other ghost rows or another leading dimension; with SPMM_TRANSPORT_PEER and
+ *                        _SHARED any x that spmm_plan_x_create() did not create for this plan
  *  \param [in,out] y     this rank's rows of Y, shaped as by spmm_plan_y_create(); not read if beta is 0;
- *                        padding columns are overwritten; must not overlap x, ghost rows and padding
- *                        included. A column-major y is converted from a row-major buffer of the plan. It gets
- *                        the same bits as a row-major y, and memory between its columns is not changed
+ *                        padding columns of a row-major y are overwritten; must not overlap x, ghost rows
+ *                        and padding included. A column-major y is copied, and gets the same bits
  *  \return this rank's status: SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's,
  *          a leading dimension is below k, x and y overlap, or an argument is NULL; the other ranks are
  *          notified, unless plan is NULL, another thread uses it or MPI has been finalized), _MEMORY,
- *          _DEVICE, _MPI (also: a neighbor failed and sent nothing). On error y is undefined, but the rank
- *          has taken part in the exchange and in the sum, so that no other rank waits forever. Ranks that
- *          cannot be notified (those of the same process row and, with NCCL, the neighbors) get NaNs. All
- *          ranks of a program should agree on the outcome. A program should end after SPMM_ERR_DEVICE,
- *          because data that a GPU had begun to send may never arrive */
+ *          _DEVICE, _MPI (also: a neighbor failed and sent nothing). On error y is undefined; no other rank
+ *          waits forever, but ranks that cannot be notified (of the same process row and, with NCCL, the
+ *          neighbors) get NaNs. All ranks should agree on the outcome. A program should end after
+ *          SPMM_ERR_DEVICE, because data that a GPU had begun to send may never arrive */
 spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                        spmm_multivector *y);
 
-/** Begins to compute Y := alpha A X + beta Y, and returns without waiting for other ranks or a GPU, so that
- *  the program can work while the product runs. spmm_apply() is equal to this call followed by
- *  spmm_apply_end(). On CPUs the exchange begins, and spmm_apply_end() multiplies. On a GPU the whole product
- *  is queued, or its part before the first step that needs the host: the messages of a transport, or a sum
- *  over the process row.
+/** Begins to compute Y := alpha A X + beta Y, and returns without waiting for other ranks or a GPU. On CPUs
+ *  the exchange begins, and spmm_apply_end() multiplies. On a GPU the product is queued up to the first step
+ *  that needs the host: the messages of a transport, or a sum over the process row.
  *
- *  Collective as spmm_apply() is. spmm_apply_end() must follow on every rank, also after a failure, because
- *  the other ranks learn of the failure there. Until then the memory of X and Y, with ghost rows and padding,
- *  must not be changed, moved or freed (the structs may be). With this plan only spmm_plan_x_create(),
- *  spmm_plan_y_create(), spmm_plan_kernel() and spmm_plan_view() may be called. Products of other plans may
- *  be computed, in the same order on all ranks. spmm_plan_destroy() ends the product.
+ *  Collective as spmm_apply() is. spmm_apply_end() must follow on every rank, also after a failure. Until
+ *  then the memory of X and Y, with ghost rows and padding, must not be changed, moved or freed (the structs
+ *  may be). With this plan only spmm_plan_x_create(), spmm_plan_y_create(), spmm_plan_kernel(),
+ *  spmm_plan_view() and spmm_plan_destroy(), which ends the product, may be called. Products of other plans
+ *  may be computed, in the same order on all ranks.
  *  \param [in,out] plan  and all other parameters: as for spmm_apply()
  *  \return this rank's status so far: as spmm_apply(). If plan is NULL, another thread uses it, or a product
  *          of the plan has begun already: SPMM_ERR_USAGE; nothing has begun, so do not call
@@ -388,20 +334,18 @@ spmm_status spmm_apply_end(spmm_plan *plan);
 
 /** Computes Y := alpha A^T X + beta Y with the plan's matrix; complete on return.
  *
- *  X is distributed like the Y of spmm_apply(), and Y like its X: partial sums are sent to the ranks from
- *  which spmm_apply() receives rows of X, and are added there in the order of the ranks; on CPUs, the sums of
- *  each node are added first. The result is the same in every run on the same grid; its last bits depend on
- *  the number of ranks, on the cut (spmm_cut_create()) and, on CPUs, on the ranks' placement on nodes. The
- *  first call transposes the block and chooses a kernel for it; this takes about as much time as
- *  spmm_plan_create() and as much memory as the plan.
+ *  X is distributed like the Y of spmm_apply(), and Y like its X: partial sums are sent to the ranks that own
+ *  the rows of Y and are added in the order of the ranks; on CPUs, first within each node. The result is the
+ *  same in every run; its last bits depend on the number of ranks, the cut and, on CPUs, the ranks' placement
+ *  on nodes. The first call transposes the block and chooses a kernel for it, in about the time of
+ *  spmm_plan_create() and the memory of the plan.
  *
- *  Collective over the plan's communicator, as spmm_apply() is. The first call waits for all ranks. On a grid
- *  with Q > 1, each call waits for the ranks of the process row.
+ *  Collective as spmm_apply() is. The first call waits for all ranks; with Q > 1, each call waits for the
+ *  ranks of the process row.
  *  \param [in,out] plan  reusable
  *  \param [in]     alpha, beta  as for spmm_apply()
- *  \param [in]     x     [m x k]: this rank's rows, shaped as by spmm_plan_y_create(), in the memory of the
- *                        plan's device. On ranks where that function gives 0 rows, a multivector with 0 rows
- *                        must be passed
+ *  \param [in]     x     [m x k]: this rank's rows, shaped as by spmm_plan_y_create() (on some ranks 0 rows),
+ *                        in the memory of the plan's device
  *  \param [in,out] y     [n x k]: this rank's rows, shaped as by spmm_plan_x_create(), whose ghost rows are
  *                        neither read nor written; not read if beta is 0; must not overlap x
  *  \return as spmm_apply(), with two differences. If only the first rank of a process row has rows of X, a
@@ -429,14 +373,11 @@ spmm_status spmm_apply_complex(spmm_plan *plan, spmm_operation op, spmm_complex 
                                const spmm_multivector *x, spmm_complex beta, spmm_multivector *y);
 
 /** Takes over new values of A: the plan computes with the current values in the array csr.as of its block.
- *  (After spmm_block_destroy() the program has no such array; spmm_plan_update_rows() takes another one.)
- *  The pattern, that is csr.irp and csr.ja, must be unchanged. Some kernels read the block in place; others
- *  have copies of the values in another order. The first call determines that order, which takes about as
- *  long as the conversion in spmm_plan_create() and then occupies 4 bytes per copied value. Later calls only
- *  copy the values. (A kernel of another library is prepared anew by each call.) If the CSR is in GPU memory,
- *  values are copied within the GPU, also for the transpose, unless the exchange is SPMM_EXCHANGE_JOINT: then
- *  they are copied through the host. The new values must be complete, or queued in the plan's stream, before
- *  the call.
+ *  The pattern, that is csr.irp and csr.ja, must be unchanged. (After spmm_block_destroy() the program has no
+ *  such array; spmm_plan_update_rows() takes another one.) The first call takes about the time of the
+ *  conversion in spmm_plan_create() and then 4 bytes per entry; later calls only copy values. (A kernel of
+ *  another library is prepared anew by each call.) If the CSR is in GPU memory, values are copied within the
+ *  GPU, except with SPMM_EXCHANGE_JOINT; they must be complete, or queued in the plan's stream, before.
  *
  *  Collective over the plan's communicator. Not while a product is computed.
  *  \param [in,out] plan  reusable
@@ -463,12 +404,10 @@ spmm_status spmm_plan_diagonal(spmm_plan *plan, spmm_multivector *d);
 const char *spmm_plan_kernel(const spmm_plan *plan);
 
 /** Prints a human-readable description of the plan: the matrix and its distribution; the kernel and the
- *  reason for its choice; the exchange, its transport, the number of rows moved, and the alternatives that
- *  were compared; the time of the set-up; and the number of products so far with their times (of the slowest
- *  rank for each product; the median is that of the last 64). On one rank nothing about ranks is printed. If
- *  by the measured times fewer ranks would be faster, also how many, and an estimate of their time. If the
- *  plan has computed products with the transpose, the same is printed for those products. The text may change
- *  from version to version.
+ *  exchange, with the reasons for their choice and the alternatives that were compared; the time of the
+ *  set-up; the number of products so far and their times, of the slowest rank for each product; if fewer
+ *  ranks would be faster, how many; and the same for products with the transpose, if there were any. The text
+ *  may change from version to version.
  *
  *  Collective over the plan's communicator; rank 0 writes.
  *  \param [in] f  open for writing on rank 0; ignored on other ranks (may be NULL)
@@ -488,17 +427,16 @@ spmm_status spmm_plan_view_text(const spmm_plan *plan, char **text);
  *  afterwards. Collective over the plan's communicator; after MPI_Finalize it only frees memory. */
 void spmm_plan_destroy(spmm_plan *plan);
 
-/** Computes Y := alpha A X + beta Y without a plan, for a matrix that is multiplied only a few times; this
- *  process has it as a whole. A plan is faster from about the tenth product on. Y has the bits of a plan's
- *  product. On a GPU in f32 that is a plan with the kernel csr_rows.
+/** Computes Y := alpha A X + beta Y without a plan, for a matrix that this process has as a whole and that is
+ *  multiplied only a few times; a plan is faster from about the tenth product on. Y has the bits of a plan's
+ *  product, on a GPU in f32 those with the kernel csr_rows.
  *
- *  Local; works without MPI. The arrays of A are read in place during the call, and nothing is kept. Only row
- *  starts of 4 bytes and column indices of 8 bytes are copied for the time of the call. On a GPU, work that
- *  was queued for the arrays must be complete, and Y is complete on return.
+ *  Local; works without MPI; complete on return. The arrays of A are read in place; only row starts of 4
+ *  bytes and column indices of 8 bytes are copied for the time of the call. On a GPU, work that was queued
+ *  for the arrays must be complete.
  *  \param [in]     a     the rows of A, in the memory of x: irp [y->rows + 1] begins with 0, ja has columns
  *                        below x->rows, which increase strictly within a row, and `as` has the precision of
- *                        x; map is NULL and first_column 0. Row starts and columns are checked, also if k
- *                        is 0
+ *                        x; map is NULL and first_column 0
  *  \param [in]     alpha, beta  as for spmm_apply()
  *  \param [in]     x     [columns of A x k], in host memory or in the memory of the GPU that is open; if
  *                        column-major, it is copied
@@ -512,13 +450,10 @@ spmm_status spmm_rows_apply(const spmm_rows *a, double alpha, const spmm_multive
 
 /** Computes the inner products of all columns of X with all columns of Y, G := X^T Y, on every rank.
  *
- *  Collective over comm: each rank passes its rows (maybe 0), e.g. those in a multivector from
- *  spmm_plan_x_create(). Neither ghost rows nor padding columns are read. Products and sums are computed in
- *  f64, also for f32 operands, whose products are exact in f64. The order of summation is fixed: a rank
- *  divides its rows into sections that depend only on the number of rows, and the sums of the ranks are added
- *  in the order of the ranks. So every rank gets the same bits. They are the same in each run with the same
- *  rows on each rank, for any number of threads and any MPI library. With another distribution of the rows,
- *  or on GPUs, they may differ by rounding errors.
+ *  Collective over comm: each rank passes its rows (maybe 0). Ghost rows and padding columns are not read.
+ *  Products and sums are computed in f64, also for f32 operands. The order of summation is fixed: every rank
+ *  gets the same bits, which depend on the distribution of rows and on CPU or GPU, but not on the number of
+ *  threads or the MPI library.
  *  \param [in]  x, y  [rows x kx] and [rows x ky]: the same number of rows, precision and space on a rank,
  *                     the same columns and precision on all ranks. They may overlap in any way. If they are
  *                     the same multivector, the call takes half the time and G is exactly symmetric

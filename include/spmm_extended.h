@@ -45,18 +45,17 @@ spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, in
 spmm_status spmm_csr_upload(const spmm_csr *a, spmm_csr *gpu);
 
 /** Takes over the values of a matrix whose values, and even pattern, may have changed since the plan was made
- *  or last updated. Compares the arrays of *a with the arrays of the plan's block, by all threads of the plan
- *  or on the GPU. If the pattern is the same and a bit of the values differs, the values are copied to csr.as
- *  of the block, and the plan takes them over as by spmm_plan_update_values().
+ *  or last updated: compares *a with the plan's block. If the pattern is the same and a bit of the values
+ *  differs, the values are copied to csr.as of the block, and taken over as by spmm_plan_update_values().
  *
  *  Collective over the plan's communicator. Not while a product is computed.
  *  \param [in,out] plan  reusable
  *  \param [in]  a     this rank's rows, as many as the block has, in host or GPU memory as the block's CSR
  *                     is, but in other arrays. irp: row starts, [rows + 1], or NULL: the pattern is not
- *                     compared. ja: column indices, [irp[rows]], as in csr.ja of the block. as: values of the
- *                     block's precision, as many as the block has entries, or NULL: only the pattern is
- *                     compared. first_column must be 0 and map NULL. Arrays in GPU memory must be complete,
- *                     or queued in the plan's stream, before the call
+ *                     compared. ja: column indices as in csr.ja of the block. as: values of the block's
+ *                     precision, as many as the block has entries, or NULL: only the pattern is compared.
+ *                     first_column must be 0 and map NULL. Arrays in GPU memory must be complete, or queued
+ *                     in the plan's stream, before the call
  *  \param [out] same  1: the plan has the pattern of *a on every rank, and now computes with the values of
  *                     *a. 0: on some rank the pattern differs, and nothing has changed
  *  \return the same status on every rank, as for spmm_plan_update_values(). On error, *same is undefined, as
@@ -76,28 +75,23 @@ spmm_status spmm_plan_update_rows(spmm_plan *plan, const spmm_rows *a, int *same
 spmm_status spmm_apply_rows(spmm_plan *plan, const spmm_rows *a, const spmm_multivector *x,
                             spmm_multivector *y, int *same);
 
-/** Computes the gradient with respect to the values of A, for the training of graph networks: if G is the
- *  gradient of a function of Y = A X with respect to Y, that with respect to the value of entry e = (i, j) of
- *  A is the sum of G(i, c) X(j, c) over the columns c. This is a product of dense matrices sampled at the
- *  entries of A (SDDMM). The values of A are not read.
- *
- *  The order of a sum depends on nothing but k: there are 32 partial sums, which start as +0. Column c is
- *  added to sum c mod 32 by one fma in the precision of the plan, in increasing order. Then sum l + 16 is
- *  added to sum l for all l < 16, likewise 8, 4, 2 and 1. CPUs and GPUs, any threads and any ranks give the
- *  same bits.
+/** Computes the gradient of a function of Y = A X with respect to the values of A (SDDMM): with G the
+ *  gradient with respect to Y, the result for entry (i, j) of A is the sum of G(i, c) X(j, c) over the
+ *  columns c. The values of A are not read. The order of a sum depends only on k: CPUs and GPUs, any threads
+ *  and ranks give the same bits.
  *
  *  Collective over the plan's communicator. Not while a product is computed. The first call, and the first
- *  with more columns than the calls before, allocates buffers; k may change from call to call. Rows of X are
- *  exchanged in full precision, and once more than in the product. If a plan of one rank has a stream, the
- *  gradient is queued there, and the call can be captured in a CUDA graph after an equal one. Otherwise the
- *  gradient is complete on return; with a stream and several ranks, only the exchange is.
+ *  with more columns than before, allocates buffers. Rows of X are exchanged in full precision. If a plan of
+ *  one rank has a stream, the gradient is queued there, and an equal later call can be captured in a CUDA
+ *  graph. Otherwise the gradient is complete on return; with a stream and several ranks, only the
+ *  exchange is.
  *  \param [in,out] plan  reusable; of f64 or f32, on a grid P x 1
  *  \param [in]  g       this rank's rows of G, distributed as Y is, [rows of Y x k]
  *  \param [in]  x       this rank's rows of X, [rows of X x k]; its ghost rows are not used. k is the same on
- *                       all ranks and need not be the plan's. If it is 0, the gradient is 0
+ *                       all ranks, and may differ from the plan's and from call to call
  *  \param [out] values  [csr.nnz of this rank's block x 1], in the order of csr.as of the block; undefined on
- *                       error. g, x and values are the caller's, in the plan's precision, in the memory of
- *                       its device, and in either layout. values does not overlap the others
+ *                       error; must not overlap g or x. All three are in the plan's precision, in the memory
+ *                       of its device, and in either layout
  *  \return SPMM_OK, SPMM_ERR_USAGE (also for complex values, and on a grid P x Q with Q > 1), _MEMORY,
  *          _LIMIT, _NO_DEVICE, _DEVICE, _MPI. After a wrong argument or a failed set-up the same status on
  *          every rank. If a rank fails later, the ranks that wait for its rows of X get SPMM_ERR_MPI */

@@ -197,12 +197,8 @@ typedef struct spmm_cut {
 /** Reads a matrix from a file with all OpenMP threads of the process. The file's first bytes tell its format:
  *  Matrix Market (plain, or compressed by gzip, and by bzip2, xz or zstd where the library was built with
  *  their libraries), SciPy's save_npz() (CSR, CSC, COO or BSR), the AIJ matrix of a binary file of PETSc, or
- *  a Harwell-Boeing or Rutherford-Boeing file.
- *
- *  Local. Matrix Market files may have real, complex, integer or pattern (values 1.0) entries, general,
- *  symmetric, skew-symmetric or hermitian, in coordinate or array format. Duplicate entries are summed in
- *  increasing order of value (-0 before +0), so that the sum depends neither on the order in the file nor on
- *  the number of threads.
+ *  a Harwell-Boeing or Rutherford-Boeing file. Entries of pattern files are 1.0. Duplicate entries are summed
+ *  in increasing order of value (-0 before +0), and so in an order that does not depend on the file. Local.
  *
  *  \param [in]  path       file name
  *  \param [in]  precision  element type of *a
@@ -286,17 +282,15 @@ void spmm_multivector_destroy(spmm_multivector *v);
  *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst);
 
-/** Computes Y := alpha X R + beta Y with a small dense matrix R, e.g. to orthonormalize X or to form linear
- *  combinations of its columns. Local; complete on return. x [rows x K] and y [rows x L] have the same rows,
- *  precision and space. The computation uses their precision; alpha, beta and R are rounded to it. With alpha
- *  = 0, Y is exactly beta Y, even if X or R has NaNs or infinities. The bits of a row of y do not depend on
- *  the number of rows, threads or ranks, but a GPU's may differ from a CPU's. Neither ghost rows nor padding
- *  columns are read or written.
+/** Computes Y := alpha X R + beta Y with a small dense matrix R. Local; complete on return. x [rows x K] and
+ *  y [rows x L] have the same rows, precision and space. The computation uses their precision; alpha, beta
+ *  and R are rounded to it. With alpha = 0, Y is exactly beta Y, even if X or R has NaNs or infinities. The
+ *  bits of a row of y do not depend on the number of rows, threads or ranks, but a GPU's may differ from a
+ *  CPU's. Neither ghost rows nor padding columns are read or written.
  *
- *  y may be x itself, or other columns of the same memory with the leading dimension of x. For other columns,
- *  y->data must be at least K elements after x->data, or at least L elements before it, within a row. In any
- *  other case the memory from the first to the last element of x must not overlap that of y. On a GPU, an
- *  in-place call with more than 64 columns allocates temporary memory of the size of y.
+ *  The memory from the first to the last element of x must not overlap that of y, unless y is x itself, or
+ *  other columns of the same memory and leading dimension, at least K elements after x->data or at least L
+ *  before it. On a GPU, an in-place call with more than 64 columns allocates memory of the size of y.
  *  \param [in]     r    in host memory, [K x L], row-major: element (i, j) is r[i * ldr + j]; all ranks pass
  *                       the same R if X is a distributed multivector. Must not overlap y
  *  \param [in]     ldr  leading dimension of r, >= L

@@ -10,7 +10,7 @@
 #     @section NAME FILE      a section of another page
 #     @program FILE           a source
 # The comments of headers are Doxygen comments as CONTRIBUTING.md requires: \param rows, \return, paragraphs,
-# lists by "- ".
+# lists by "- ", programs between \code and \endcode.
 
 function fail(why) { print "man.awk: " why > "/dev/stderr"; failed = 1; exit 1 }
 
@@ -26,11 +26,13 @@ function bold_names(s) {
 }
 
 # prints a comment as troff; \param and \return become tagged paragraphs
-function text_of(comment,    n, i, lines, s, tag, at_start) {
+function text_of(comment,    n, i, lines, s, tag, at_start, in_code) {
     n = split(comment, lines, "\n")
     at_start = 1
     for (i = 1; i <= n; i++) {
         s = lines[i]
+        if (s ~ /^ *\\(end)?code$/) { in_code = s !~ /end/; at_start = 0; print in_code ? ".EX" : ".EE"; continue }
+        if (in_code) { print code(substr(s, 2)); continue }
         sub(/^ +/, "", s)
         if (s == "") { if (!at_start) print ".PP"; at_start = 1; continue }
         if (s ~ /^\\param/) {

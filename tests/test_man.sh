@@ -49,5 +49,7 @@ for ranks in 1 2 4; do
     text "and runs on $ranks rank$([ $ranks = 1 ] || echo s)" "[$ranks ranks, sum 320]" \
         "[$($MPIRUN -np $ranks "$scratch/product" 2>&1 | awk '{ n++; sum += $NF } END { print n " ranks, sum " sum }')]"
 done
+sed -n '/^ \* *\\code$/,/^ \* *\\endcode$/{/code$/!s/^ \*//p}' include/spmm.h >"$scratch/first.c"
+ok "the program at the beginning of spmm.h compiles" $MPICC -std=c11 -Wall -Wextra -Werror -Iinclude -c "$scratch/first.c" -o "$scratch/first.o"
 text "an error is told" "product: " "$($MPIRUN -np 2 "$scratch/product" nothing:3 2>&1)"
 finish
