@@ -27,9 +27,9 @@ SP_SUITS(csr_clustered)
     return sp_is_scattered(q) && q->row_bytes >= 128 && q->x_bytes >= 8e6 ? SP_SUITS_TRIAL : SP_SUITS_LAST;
 }
 
-/** Returns 1 if panels of leaves are worth a trial: with most entries in long rows, and as many products as
- *  repay it. From 32 columns in f64 on, they were the fastest in 16 of 25 such matrices, by up to 1.9. No
- *  feature tells in which; with fewer entries in long rows, they were in none
+/** Returns 1 if panels of leaves are worth a trial: most entries are in long rows, and the products repay the
+ *  trial. With 32 columns of f64 or more, they were the fastest, by up to 1.9 times, for 16 of 25 such
+ *  matrices, which no feature tells apart. With fewer entries in long rows, they never were
  *  (bench/records/2026-11-30-long-rows-H200.csv.gz). */
 static int has_leaves(const sp_question *q) { return q->in_long_rows >= 0.6 && q->products >= 130; }
 
@@ -41,8 +41,8 @@ SP_SUITS(panel_mma)
     return between && has_leaves(q) ? SP_SUITS_JOIN : SP_SUITS_TRIAL;
 }
 
-/** For rows of X of one or several whole tiles, and 130 or more products, which repay the milliseconds of the
- *  set-up. Where the last tile is mostly padding, so that 1.25 times as many columns are computed as X has,
+/** Suits if a row of X takes about a whole number of tiles and 130 or more products repay the milliseconds of
+ *  the set-up. If the last tile is mostly padding, so that 1.25 times as many columns are computed as X has,
  *  panel_staged was the fastest kernel in only 1 of 11 cases (bench/records/HISTORY.md). */
 SP_SUITS(panel_staged)
 {

@@ -74,13 +74,13 @@ spmm_status sp_cuda_features(const spmm_csr *a, int64_t diagonal, sp_features *f
 void sp_features_finish(const spmm_csr *a, sp_features *f);
 
 /** Maximum numbers of entries per row with which csr_rows computes runs of 4 and of 2 rows, and with which it
- *  has as many loads in flight as short rows allow. */
+ *  uses its variant for the shortest rows. */
 static const double SP_RUN_OF_4 = 5.5, SP_RUN_OF_2 = 8, SP_SHORTEST = 3.25;
 
 enum { SP_PANEL_SAMPLES = 512, SP_ROW_SAMPLES = 2048 }; /* panels and rows that are examined */
 
-/* The random numbers of the rows of the sample: the next one, beginning with 1, and what follows from one:
- * the row within its `step` rows, and the entry of a row. */
+/* The random numbers of the sampled rows: sp_next_sample() returns the number after `last`, initially 1. The
+ * other functions select one of `step` rows, and one entry of a row, by such a number. */
 SP_HOST_DEVICE static inline uint64_t sp_next_sample(uint64_t last)
 {
     return last * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);

@@ -201,7 +201,7 @@ static void check_dense(spmm_precision precision, int64_t rows, int64_t kx, int6
     CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, &x, norm), SPMM_OK);
     CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x, &y, norm, ky), SPMM_ERR_USAGE);
     CHECK(says("spmm_multivector_dot: x is ") &&
-          says("expected real values: spmm_multivector_dot_complex()"));
+          says("expected real values: call spmm_multivector_dot_complex()"));
     for (int64_t i = 0; i < kx; i += 3) {
         sp_c128 sum = 0;
         double squares = 0;

@@ -163,7 +163,7 @@ static void test_copies(void)
     }
     TEST("a matrix with wrong indices is not copied") {
         a.ja[a.nnz - 1] = (int32_t)a.cols;
-        CHECK_ERROR(spmm_csr_upload(&a, &gpu), SPMM_ERR_USAGE, "column indices are not 0 to 255");
+        CHECK_ERROR(spmm_csr_upload(&a, &gpu), SPMM_ERR_USAGE, "or are outside 0 to 255");
         CHECK(gpu.irp == NULL && gpu.ja == NULL && gpu.as == NULL);
     }
     spmm_csr_destroy(&a);
@@ -259,8 +259,8 @@ static void test_refused(void)
     TEST("wrong indices in GPU memory are refused") {
         refused(&a, 0, 1, 0, 0, "row starts");
         refused(&a, 3, 40, 0, 0, "row starts");
-        refused(&a, 0, 0, 0, -1, "column indices are not 0 to 80");
-        refused(&a, 0, 0, a.nnz - 1, 81, "column indices are not 0 to 80");
+        refused(&a, 0, 0, 0, -1, "or are outside 0 to 80");
+        refused(&a, 0, 0, a.nnz - 1, 81, "or are outside 0 to 80");
         refused(&a, 0, 0, a.nnz - 1, a.ja[a.nnz - 2], "do not increase");
         refused(&a, 0, 0, 1, 0, "do not increase");
     }

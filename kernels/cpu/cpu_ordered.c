@@ -47,8 +47,8 @@ static void sort_window(const spmm_csr *a, int64_t begin, int64_t end, int32_t *
 }
 
 /** Orders the rows by length within windows of at most WINDOW rows, so that rows of X that neighboring rows
- *  share are still in the cache. A window lies within a row range of the original order, which nearly is
- *  that of a thread, so that threads rarely write to the same cache lines of Y. */
+ *  share are still in the cache. A window lies within the rows that a thread would get in the original order,
+ *  which are nearly the rows that it gets now. So threads rarely write to the same cache lines of Y. */
 static spmm_status sort_by_length(const spmm_csr *a, int threads, int32_t *row)
 {
     enum { WINDOW = 4096 };
@@ -115,7 +115,7 @@ SP_SUITS(cpu_sorted)
     if (q->k == 1 || q->many_rows) return SP_SUITS_NOT;
     if (q->products < 50 || q->row_bytes > 256) return SP_SUITS_LAST;
     if (q->changes < 0.2 || q->in_long_rows > 0.5 || q->row_bytes > 32) return SP_SUITS_TRIAL;
-    snprintf(why, n, "the length changes with %.3g of the rows", q->changes);
+    snprintf(why, n, "%.3g of the rows differ in length from the row before", q->changes);
     return SP_SUITS_FIRST;
 }
 

@@ -186,7 +186,7 @@ void sp_runs_destroy(sp_runs *runs)
     memset(runs, 0, sizeof *runs);
 }
 
-/* ---- rows of X that a block of pairs or triples of rows touches first ---- */
+/* ---- rows of X that a group of two or three rows reads and the previous group does not ---- */
 
 int sp_find_newly_touched(const int32_t *list, int64_t n, int height, int bytes, int64_t *newly)
 {

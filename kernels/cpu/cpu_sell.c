@@ -243,8 +243,8 @@ failed:
     return status;
 }
 
-/** Makes what products of setup->k columns need: the slices for one column, if there is enough memory, else
- *  the state for several columns. */
+/** Creates the data for products of setup->k columns: the slices for one column, if there is enough memory,
+ *  else the state for several columns. */
 static spmm_status complete(const sp_setup *setup, sell *s)
 {
     s->isa = sp_cpu_isa();
@@ -330,7 +330,7 @@ SP_SUITS(cpu_sell)
     if (q->k > 1 || q->many_rows) return SP_SUITS_NOT;
     if (q->products < 50) return SP_SUITS_LAST;
     if (q->changes < 0.2) return SP_SUITS_TRIAL;
-    snprintf(why, n, "the length changes with %.3g of the rows", q->changes);
+    snprintf(why, n, "%.3g of the rows differ in length from the row before", q->changes);
     return SP_SUITS_FIRST;
 }
 

@@ -26,7 +26,7 @@
 
 enum { NAME(parts) = SP_SUMS / LANES };
 
-/** What is the same for all entries. */
+/** Data that all entries share. */
 typedef struct NAME(columns) {
     int64_t passes; /* SP_SUMS columns each, before the last 1 to SP_SUMS columns */
     MASK mask;      /* of the last vector */

@@ -4,8 +4,8 @@
  *  row starts last. csr_clustered first orders the rows by clusters, and sorts only within windows of that
  *  order. csr_deep has more loads of X in flight per warp, and fewer warps. It is for matrices so small that
  *  the longest chain determines the time. Its list is sorted by the length itself, so that the rows of a warp
- *  end together: a row that ends earlier makes the warp run the code for partial groups beside that for full
- *  ones. This file also prepares the long rows of the other kernels. */
+ *  end together: a row that ends earlier makes the warp run the code for partial groups in addition to the
+ *  code for full groups. This file also prepares the long rows of the other kernels. */
 #include "kernels/cuda/cuda_rows.cuh"
 extern "C" {
 #include "order/row_clusters.h"

@@ -281,7 +281,7 @@ template <typename T> void launch_adding(const sp_launch *l, const void *sums, c
     a.y = (T *)l->y->data;
     a.ldy = l->y->ld;
     a.columns = (int)l->x->k;
-    /* as many as a pack has sections if the last row of the pack has as many as rows have on average */
+    /* one warp per section of a pack whose last row has an average number of sections */
     const int64_t rows = l->a->bytes[SP_LEAF_LIST] / (int64_t)sizeof *l->a->leaf - 1;
     const unsigned warps = (unsigned)min(min(SP_LEAF_PACK + l->a->sections / rows, l->a->sections),
                                          (int64_t)SECTIONS);

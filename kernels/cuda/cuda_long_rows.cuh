@@ -113,8 +113,8 @@ constexpr int FEW_VECTORS = 2;
 template <int vectors> constexpr bool can_stage = vectors <= FEW_VECTORS;
 
 /** Number of vectors of columns per part of a tile. FEW_PACKS packs or fewer are summed part by part: by more
- *  blocks with shorter chains, which the multiprocessors compute beside short rows. With more packs, whole
- *  tiles are faster: they take fewer instructions per byte of X. */
+ *  blocks with shorter chains, which the multiprocessors compute at the same time as short rows. With more
+ *  packs, whole tiles are faster: they take fewer instructions per byte of X. */
 constexpr int PART_VECTORS = 8, FEW_PACKS = 66;
 template <int L, int N> constexpr bool can_part = (L * N > PART_VECTORS);
 

@@ -10,7 +10,7 @@
 #include "kernels/cuda/cuda_panels.cuh"
 #include "kernels/cuda/cuda_staging.cuh"
 
-extern const sp_kernel_ops sp_kernel_panel_mma; /* used for products for which the plan was not made */
+extern const sp_kernel_ops sp_kernel_panel_mma; /* for products to which the plan does not apply */
 
 namespace {
 
@@ -290,7 +290,7 @@ double panel_bytes(const sp_matrix *m)
     return (tiles + (double)m->bytes[SP_VAL]) / (double)m->groups;
 }
 
-/** Returns true if panels of leaves, which are full of entries, are few among small panels. */
+/** Returns true if the matrix has few panels of leaves, which are full, and many panels with few entries. */
 bool is_mixed(const sp_matrix *m)
 {
     const double full = SP_PANEL * SP_LEAF * (double)sp_value_size(m->precision);

@@ -342,7 +342,7 @@ __device__ __noinline__ void sum_sections(const rows_args<T> &a, const section_p
     finish_sections<S>(a, sections, place, sums, a.y, a.ldy, a.columns);
 }
 
-/** Sums the block's packs of sections, in parts of the tile, staged or neither. */
+/** Sums the block's packs of sections: in parts of the tile, staged, or neither. */
 template <bool deep, typename T, int L, int N, typename X>
 __device__ inline void sum_long_rows(const rows_args<T> &a, int first_column,
                                      staged_chunk<T, shape<L, N, deep>::chunk> *stage)
@@ -476,7 +476,7 @@ __device__ inline void sum_runs(const rows_args<T> &a, int lane, int first_colum
 {
     using X = typename vector_of<T, V>::type;
     constexpr unsigned lanes = L == WARP ? ALL_LANES : (1u << L % WARP) - 1;
-    const unsigned shift = threadIdx.x % WARP / L * L; /* of this sub-warp's lanes in the masks of the warp */
+    const unsigned shift = threadIdx.x % WARP / L * L; /* first bit of the sub-warp in a warp's masks */
     const int64_t first = ((int64_t)(blockIdx.x - a.section_blocks) * (BLOCK / L) + threadIdx.x / L) * a.run;
     const bool mine = lane < a.run && first + lane < a.rows;
     const int64_t start = mine ? __ldg(a.row_start + first + lane) : 0;
@@ -484,19 +484,19 @@ __device__ inline void sum_runs(const rows_args<T> &a, int lane, int first_colum
     const int column = first_column + lane * V, left = a.columns - column;
     const lane_columns c = {(const char *)(a.x + (left > 0 ? column : first_column)),
                             (char *)(a.y + first * a.ldy + column), left > 0 ? (left - 1) / (L * V) + 1 : 0};
-    /* bit i: row i of the run */
+    /* masks with bit i for row i of the run: rows without entries; short rows that are not summed yet */
     unsigned empty = __ballot_sync(ALL_LANES, mine && length == 0) >> shift & lanes;
     unsigned todo = __ballot_sync(ALL_LANES, length - 1u < SP_CHAIN) >> shift & lanes;
     const unsigned apart = ~(todo | empty) & lanes; /* long rows */
     while (__any_sync(ALL_LANES, todo != 0)) {
-        /* the rows up to the next long one */
+        /* sums the rows up to the next long row */
         const unsigned above = apart & ~((todo & -todo) - 1), below = (above & -above) - 1;
         unsigned rows = todo & below;
         todo &= ~below;
         const int64_t begin = __shfl_sync(ALL_LANES, start, rows ? __ffs((int)rows) - 1 : 0, L);
         const unsigned to = (unsigned)(start + length - begin);
         const unsigned all = __shfl_sync(ALL_LANES, to, rows ? 31 - __clz((int)rows) : 0, L);
-        const unsigned last = rows >> lane & 1 ? to - 1 : ~0u; /* entry of row `lane` */
+        const unsigned last = rows >> lane & 1 ? to - 1 : ~0u; /* last entry of row `lane` */
         const row_span span = {begin, rows ? all : 0, -1};
         entries<T, 1> e;
         fetch<T, L, OWN>(a, span, 0, lane, e);

@@ -52,8 +52,8 @@ template <typename F> auto with_real(spmm_precision p, F f)
     }
 }
 
-/** Returns the one of `all` for values of type p: they have the same type and the order of value_type.def,
- *  and exist for the real types or for all types. */
+/** Returns the element of `all` for values of type p. The elements are in the order of value_type.def, one
+ *  for each real type or one for each type. */
 template <auto... all> auto of_type(spmm_precision p)
 {
     constexpr std::common_type_t<decltype(all)...> list[] = {all...};
@@ -61,7 +61,7 @@ template <auto... all> auto of_type(spmm_precision p)
     return list[p];
 }
 
-/** 16 bytes that are compared, numbered and copied. */
+/** A value of 16 bytes that can be compared bit by bit, or hold a number. */
 struct alignas(16) bits_of_16 {
     unsigned long long low, high;
     __host__ __device__ explicit bits_of_16(int64_t number = 0) : low((unsigned long long)number), high(0) {}

@@ -14,10 +14,10 @@ extern "C" {
 #include "kernels/kernel.h"
 }
 
-/* The launchers for complex values of csr_rows; of csr_balanced and csr_clustered, or of csr_deep; of
- * sell_rows, or of sell_deep. T is c128 or c64. The files of kernels/cuda_complex define them: in one file
- * with the kernels for real values, the compiler would give the real ones other registers. Files also
- * compile in parallel. */
+/* The launchers for complex values: for csr_rows; for csr_balanced and csr_clustered, or csr_deep; for
+ * sell_rows, or sell_deep. T is c128 or c64. The files of kernels/cuda_complex define them: in one file with
+ * the kernels for real values, the compiler would give the real ones other registers. Files also compile in
+ * parallel. */
 template <typename T> void sp_cuda_rows_complex(const sp_launch *l, cudaStream_t stream);
 template <bool deep, typename T> void sp_cuda_lists_complex(const sp_launch *l, cudaStream_t stream);
 template <bool deep, typename T> void sp_cuda_sell_complex(const sp_launch *l, cudaStream_t stream);
@@ -182,8 +182,8 @@ template <typename X> __device__ inline void store_once(X *p, const X &v)
     __stcs((native<X> *)p, *(const native<X> *)&v);
 }
 
-/** Returns the number of blocks that must fit on a multiprocessor: fewer for complex values, which take
- *  twice as many registers, if `blocks` is the number for real ones. */
+/** Returns the number of blocks that must fit on a multiprocessor, if it is `blocks` for real values: fewer
+ *  for complex values, which take twice as many registers. */
 template <typename T> constexpr int blocks_for_type(int blocks)
 {
     return is_complex<T> ? blocks * 3 / 4 : blocks;

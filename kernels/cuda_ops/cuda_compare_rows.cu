@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(THREADS)
     if (values) found[1] = mark;
 }
 
-/** What check_rows() finds, in GPU memory; zeroed before. */
+/** Results of check_rows(), in GPU memory; zeroed before. */
 struct facts {
     unsigned long long nnz, longest, wrong_starts, wrong_columns;
     /** Number of entries whose column is not above that of the entry before, and of the first entries of rows
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(THREADS) narrow_columns(const int64_t *from, i
 
 spmm_status check(const spmm_rows *a, int64_t rows, int64_t cols, int64_t *irp, facts *there, facts *here)
 {
-    enum { ENTRIES = 8 }; /* of a row, in many matrices */
+    enum { ENTRIES = 8 }; /* entries of a row of a typical matrix */
     const cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
     TRY(sp_device_zero(there, sizeof *there));
     /* (only the GPU knows the number of entries so far) */

@@ -19,12 +19,12 @@ __global__ void __launch_bounds__(THREADS)
         start[c] = sp_lower_bound_i32(column, 0, nnz, c);
 }
 
-/** Makes entry numbers, from 1 on, those from 0 on, and finds the rows of the entries. */
+/** Changes entry numbers from 1-based to 0-based, and finds the rows of the entries. */
 __global__ void __launch_bounds__(THREADS)
     find_rows(const int64_t *irp, int64_t rows, int64_t nnz, uint32_t *from, int32_t *row)
 {
     for (int64_t j = first_item(); j < nnz; j += grid_size()) {
-        const int64_t number = from[j]--; /* the first row start from it on is the next row's */
+        const int64_t number = from[j]--; /* 1-based: at most the start of the next row */
         row[j] = (int32_t)sp_lower_bound(irp, 1, rows, number) - 1;
     }
 }

@@ -75,8 +75,8 @@ template <int N, typename T> __device__ inline void add_over_lanes(T (&s)[N][OWN
     }
 }
 
-/** V: columns per load. L: lanes per entry; fewer than MOST_LANES if the other partial sums have no column.
- *  Entries are in rounds of N, so that f64 has enough registers. */
+/** V: columns per load. L: lanes per entry; fewer than MOST_LANES if k is so small that the other lanes would
+ *  have no column. Entries are in rounds of N, so that f64 has enough registers. */
 template <typename T, int V, int L>
 __global__ void __launch_bounds__(GRADIENT_BLOCK) values_gradient(dots<T> d)
 {

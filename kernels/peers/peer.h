@@ -104,8 +104,9 @@ typedef struct peer_adaptor {
     const char *(*load)(void *matrix);
     void (*unload)(void *matrix);
 
-    /** Makes what a product needs: dense matrices, hints, analysis. Its time does not count as a product's;
-     *  bench_gpu and bench_multigpu report it as set-up. Required. end is called even if begin failed. */
+    /** Prepares a product: makes dense matrices, hints and an analysis. Its time does not count as a
+     *  product's; bench_gpu and bench_multigpu report it as set-up. Required. end is called even if begin
+     *  failed. */
     const char *(*begin)(void *product);
     void (*end)(void *product);
 

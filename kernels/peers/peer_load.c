@@ -20,7 +20,7 @@ static int count;
 
 int sp_peer_find(const char *name, char *path, size_t size)
 {
-    /* for spmm_mpi; for benches, whose folder is beside `peers`; for an installed spmm_mpi */
+    /* relative to the folder of spmm_mpi, of a bench, and of an installed spmm_mpi */
     static const char *const folders[] = {"peers", "../peers", "../lib/spmm_mpi/peers"};
     char here[PATH_BYTES] = "";
     char *const slash = readlink("/proc/self/exe", here, sizeof here - 1) > 0 ? strrchr(here, '/') : NULL;

@@ -1,6 +1,6 @@
 /** The floating-point environment in which the library computes: rounding to nearest, subnormal numbers kept,
- *  no traps. Results do not depend on the caller's environment, as on a GPU, which has no other one, and a
- *  caller that traps exceptions sees none of the library's own.
+ *  no traps. So results do not depend on the caller's environment, and a caller that traps exceptions gets no
+ *  trap from the library. GPUs always compute in this environment.
  *
  *  Each exported function begins with SP_DEFAULT_FP. So does each parallel region that computes with values,
  *  because an OpenMP thread has an environment of its own: its creator's, or one that the program set. */
@@ -28,13 +28,13 @@ static inline sp_fp sp_fp_begin(void)
     __asm__ volatile("fnstcw %0" : "=m"(own.x87));
     if ((own.sse & ~(unsigned)SP_FP_SSE_FLAGS) != SP_FP_SSE) _mm_setcsr(SP_FP_SSE);
     if (own.x87 != SP_FP_X87) __asm__ volatile("fldcw %0" : : "m"(x87));
-    __asm__ volatile("" ::: "memory"); /* no value is loaded before */
+    __asm__ volatile("" ::: "memory"); /* loads are not moved before this point */
     return own;
 }
 
 static inline void sp_fp_end(const sp_fp *own)
 {
-    __asm__ volatile("" ::: "memory"); /* no result is stored after */
+    __asm__ volatile("" ::: "memory"); /* stores are not moved after this point */
     if ((_mm_getcsr() ^ own->sse) & ~(unsigned)SP_FP_SSE_INEXACT) _mm_setcsr(own->sse);
     if (own->x87 != SP_FP_X87) __asm__ volatile("fldcw %0" : : "m"(own->x87));
 }

@@ -1,4 +1,4 @@
-/** Finds out what the names of outputs denote, and writes files under temporary names. */
+/** Determines the meaning of the names of outputs, and writes files under temporary names. */
 #include "base/output_file.h"
 
 #include <errno.h>

@@ -78,8 +78,8 @@ void sp_writing_remove(void);
 /** Opens /dev/null for standard streams that were closed when the program was started, so that no other file
  *  gets their numbers. Writes to such a standard output fail. Must be called first in main(). */
 void sp_open_standard_streams(void);
-/** Reserves standard output for outputs named "-"; what else the program prints goes to standard error. Must
- *  be called once, before anything is printed. */
+/** Reserves standard output for outputs named "-"; everything else that the program prints goes to standard
+ *  error. Must be called once, before anything is printed. */
 spmm_status sp_reserve_standard_output(void);
 
 #endif

@@ -245,8 +245,8 @@ static size_t told_stack(const char **name)
     return value > INT64_MAX >> shift ? (size_t)INT64_MAX : value == 0 ? 1 : (size_t)value << shift;
 }
 
-/** What each thread of start_all() does: it ends once start_all() has started all threads and unlocks the
- *  mutex. */
+/** The function of the threads of start_all(): returns once start_all() has started all threads and unlocks
+ *  the mutex. */
 static void *wait_for_all(void *lock)
 {
     pthread_mutex_lock(lock);

@@ -55,8 +55,8 @@ typedef struct sp_together {
  *  Candidates beyond SP_MOST_TRIED are ignored. Local. */
 void sp_trial_add(sp_trial *trial, const char *name);
 
-/** Called before candidate i of a trial of several is created, on every rank. A program that shows what it
- *  does sets it before it makes plans. NULL: nothing is called. */
+/** Called before candidate i of a trial of several is created, on every rank. A program that displays its
+ *  progress sets it before it creates plans. NULL: nothing is called. */
 extern void (*sp_trial_begins)(const sp_trial *trial, int i);
 
 /** Creates and times the candidates one after another, and keeps the fastest one. The order matters: a

@@ -36,7 +36,7 @@ __attribute__((format(printf, 4, 5))) void sp_text_add(char *text, size_t n, siz
 /** Returns 1 if the names differ at most in the case of letters, in dashes and underscores. Local. */
 int sp_same_name(const char *a, const char *b);
 
-/** A name in other documents, and what it is called here. */
+/** A name that other documents use, and its name here. */
 typedef struct sp_alias {
     const char *theirs, *ours;
 } sp_alias;

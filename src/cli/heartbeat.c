@@ -29,7 +29,7 @@ enum {
 
 /* ---- the timer ---- */
 
-static char last_words[SP_MESSAGE_BYTES]; /* what the process prints when the timer ends it */
+static char last_words[SP_MESSAGE_BYTES]; /* text that the process prints when the timer ends it */
 
 static void end_process(int signal)
 {

@@ -271,7 +271,7 @@ spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, 
     return SPMM_OK;
 }
 
-/* ---- what the mode does not use ---- */
+/* ---- options that the mode does not use ---- */
 
 static unsigned modes_of(const sp_option_row *row) { return row->modes ? row->modes : 1u << row->mode; }
 

@@ -19,7 +19,7 @@ int sp_gzip_name(const char *path)
 
 static ssize_t write_text(void *file, const char *text, size_t bytes)
 {
-    return gzwrite(file, text, (unsigned)bytes); /* both say by 0, not by a negative number, that it failed */
+    return gzwrite(file, text, (unsigned)bytes); /* 0 if it failed, as the callback must return then */
 }
 
 static int gzip_output_finish(void *file) { return gzclose_w(file) == Z_OK ? 0 : -1; }

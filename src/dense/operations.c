@@ -28,7 +28,7 @@ spmm_status sp_complex_check(const spmm_multivector *x, int complex, const char 
 {
     const int ends = (int)(strlen(function) - strlen("_complex"));
     if (sp_is_complex(x->precision) == complex) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "%s: x is %s, expected %s values: %.*s%s()", function,
+    return sp_fail(SPMM_ERR_USAGE, "%s: x is %s, expected %s values: call %.*s%s()", function,
                    sp_precision_word(x->precision), complex ? "complex" : "real",
                    complex ? ends : ends + (int)strlen("_complex"), function, complex ? "" : "_complex");
 }

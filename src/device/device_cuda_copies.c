@@ -19,7 +19,7 @@ spmm_status sp_device_zero(void *p, int64_t bytes)
 {
     TRY(sp_cuda_enter());
     if (bytes > 0)
-        CUDA(cudaMemsetAsync(p, 0, (size_t)bytes, sp_cuda.queue[SP_STREAM_MAIN]), "zeroing memory");
+        CUDA(cudaMemsetAsync(p, 0, (size_t)bytes, sp_cuda.queue[SP_STREAM_MAIN]), "cannot zero memory");
     return SPMM_OK;
 }
 
@@ -29,7 +29,7 @@ spmm_status sp_device_zero_2d(void *p, int64_t pitch, int64_t bytes, int64_t row
     if (bytes > 0 && rows > 0)
         CUDA(cudaMemset2DAsync(p, (size_t)pitch, 0, (size_t)bytes, (size_t)rows,
                                sp_cuda.queue[SP_STREAM_MAIN]),
-             "zeroing rows");
+             "cannot zero rows");
     return SPMM_OK;
 }
 
@@ -38,7 +38,7 @@ spmm_status sp_device_nan(void *p, int64_t bytes)
     TRY(sp_cuda_enter());
     if (bytes > 0)
         CUDA(cudaMemsetAsync(p, 0xff, (size_t)bytes, sp_cuda.queue[SP_STREAM_MAIN]),
-             "filling memory with NaNs");
+             "cannot fill memory with NaNs");
     return SPMM_OK;
 }
 
@@ -68,7 +68,7 @@ static int have_stages(void)
                         cudaEventCreateWithFlags(&stages.copied[i], cudaEventDisableTiming) != cudaSuccess;
     if (!stages.failed) return 1;
     sp_cuda_free_stages();
-    stages.failed = 1; /* until the GPU is closed */
+    stages.failed = 1; /* no further attempts until the GPU is closed */
     return 0;
 }
 
@@ -184,7 +184,7 @@ spmm_status sp_device_copy(void *to, const void *from, int64_t bytes)
     if (bytes <= 0) return SPMM_OK;
     return device_cuda_copies_finish(
         cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToDevice, sp_cuda.queue[SP_STREAM_MAIN]),
-        "copy");
+        "cannot copy");
 }
 
 spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
@@ -198,14 +198,15 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
     return device_cuda_copies_finish(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch,
                                                        (size_t)bytes, (size_t)rows, kinds[kind],
                                                        sp_cuda.queue[SP_STREAM_MAIN]),
-                                     "copy of rows");
+                                     "cannot copy rows");
 }
 
 spmm_status sp_stream_copy(void *to, const void *from, int64_t bytes, sp_stream stream)
 {
     TRY(sp_cuda_enter());
     if (bytes > 0)
-        CUDA(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDefault, sp_cuda.queue[stream]), "copy");
+        CUDA(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDefault, sp_cuda.queue[stream]),
+             "cannot copy");
     return SPMM_OK;
 }
 
@@ -218,7 +219,7 @@ spmm_status sp_stream_copy_2d(void *to, int64_t to_pitch, const void *from, int6
     if (bytes > 0 && rows > 0)
         CUDA(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)bytes, (size_t)rows,
                                cudaMemcpyDefault, sp_cuda.queue[stream]),
-             "copy of rows");
+             "cannot copy rows");
     return SPMM_OK;
 }
 

@@ -77,7 +77,8 @@ static spmm_status queue(const sp_flag_op *op, int count, cudaStream_t stream)
 {
     /* the driver's error numbers are the same as the runtime's */
     const CUresult error = try_queue(op, count, stream);
-    return error == CUDA_SUCCESS ? SPMM_OK : sp_cuda_fail((cudaError_t)error, "flags between GPUs");
+    return error == CUDA_SUCCESS ? SPMM_OK
+                                 : sp_cuda_fail((cudaError_t)error, "cannot use flags between GPUs");
 }
 
 /** Returns 1 if a stream can set a flag and wait for it; virtual machines and containers may forbid it. */
@@ -128,7 +129,7 @@ static spmm_status check_there(void)
 {
     TRY(sp_cuda_enter());
     const char *const missing = sp_flags_missing();
-    return missing ? sp_fail(SPMM_ERR_DEVICE, "flags between GPUs: %s", missing) : SPMM_OK;
+    return missing ? sp_fail(SPMM_ERR_DEVICE, "cannot use flags between GPUs: %s", missing) : SPMM_OK;
 }
 
 spmm_status sp_stream_flags(const sp_flag_op *op, int count, sp_stream stream)

@@ -42,7 +42,7 @@ void sp_event_destroy(sp_event *event)
 spmm_status sp_event_record(sp_event *event, sp_stream stream)
 {
     TRY(sp_cuda_enter());
-    CUDA(cudaEventRecord(event->event, (cudaStream_t)sp_device_stream(stream)), "setting an event");
+    CUDA(cudaEventRecord(event->event, (cudaStream_t)sp_device_stream(stream)), "cannot record an event");
     return SPMM_OK;
 }
 
@@ -56,7 +56,8 @@ spmm_status sp_event_wait(sp_event *event)
 spmm_status sp_stream_wait_event(sp_event *event, sp_stream stream)
 {
     TRY(sp_cuda_enter());
-    CUDA(cudaStreamWaitEvent((cudaStream_t)sp_device_stream(stream), event->event, 0), "ordering streams");
+    CUDA(cudaStreamWaitEvent((cudaStream_t)sp_device_stream(stream), event->event, 0),
+         "cannot order streams");
     return SPMM_OK;
 }
 
@@ -67,7 +68,7 @@ spmm_status sp_event_create_shared(sp_event **event, sp_shared *shared)
     cudaIpcEventHandle_t handle;
     _Static_assert(sizeof handle <= sizeof *shared, "a handle fits");
     TRY(create_event(cudaEventDisableTiming | cudaEventInterprocess, NULL, event));
-    CUDA(cudaIpcGetEventHandle(&handle, (*event)->event), "an event cannot be shared");
+    CUDA(cudaIpcGetEventHandle(&handle, (*event)->event), "cannot share an event");
     memcpy(shared, &handle, sizeof handle);
     return SPMM_OK;
 }
@@ -107,7 +108,7 @@ spmm_status sp_device_share(void *p, sp_shared *shared)
     cudaIpcMemHandle_t handle;
     _Static_assert(sizeof handle <= sizeof *shared, "a handle fits");
     TRY(sp_cuda_enter());
-    CUDA(cudaIpcGetMemHandle(&handle, p), "memory cannot be shared");
+    CUDA(cudaIpcGetMemHandle(&handle, p), "cannot share memory");
     memcpy(shared, &handle, sizeof handle);
     struct piece *const more = realloc(kept.piece, (size_t)(kept.count + 1) * sizeof *more);
     if (!more) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of memory that other processes use");

@@ -30,7 +30,7 @@ static spmm_status check_code(const sp_device_info *info, int *code)
 static spmm_status create_streams(void)
 {
     int least = 0, greatest = 0;
-    CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cannot ask for priorities");
+    CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cannot query the priorities of streams");
     for (int q = 0; q < SP_STREAMS; q++)
         CUDA(cudaStreamCreateWithPriority(&sp_cuda.queue[q], cudaStreamNonBlocking,
                                           q == SP_STREAM_MAIN ? least : greatest),

@@ -46,8 +46,8 @@ spmm_status sp_device_return_stream(void)
     sp_cuda.own = NULL;
     TRY(sp_device_captures(stream, &captured));
     if (captured) return SPMM_OK;
-    CUDA(cudaEventRecord(sp_cuda.order, stream), "ordering streams");
-    CUDA(cudaStreamWaitEvent(sp_cuda.queue[SP_STREAM_MAIN], sp_cuda.order, 0), "ordering streams");
+    CUDA(cudaEventRecord(sp_cuda.order, stream), "cannot order streams");
+    CUDA(cudaStreamWaitEvent(sp_cuda.queue[SP_STREAM_MAIN], sp_cuda.order, 0), "cannot order streams");
     return SPMM_OK;
 }
 
@@ -56,7 +56,7 @@ spmm_status sp_device_captures(void *stream, int *captured)
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     *captured = 0;
     TRY(sp_cuda_enter());
-    CUDA(cudaStreamIsCapturing(stream, &status), "querying the capture of a stream");
+    CUDA(cudaStreamIsCapturing(stream, &status), "cannot query the capture of a stream");
     *captured = status != cudaStreamCaptureStatusNone;
     return SPMM_OK;
 }
@@ -79,8 +79,8 @@ spmm_status sp_stream_wait(sp_stream later, sp_stream earlier)
 {
     TRY(sp_cuda_enter());
     if (later == earlier) return SPMM_OK;
-    CUDA(cudaEventRecord(sp_cuda.order, stream_of(earlier)), "ordering streams");
-    CUDA(cudaStreamWaitEvent(stream_of(later), sp_cuda.order, 0), "ordering streams");
+    CUDA(cudaEventRecord(sp_cuda.order, stream_of(earlier)), "cannot order streams");
+    CUDA(cudaStreamWaitEvent(stream_of(later), sp_cuda.order, 0), "cannot order streams");
     return SPMM_OK;
 }
 
@@ -171,14 +171,14 @@ void sp_timer_destroy(sp_timer *timer)
 spmm_status sp_timer_start(sp_timer *timer, sp_stream stream)
 {
     TRY(sp_cuda_enter());
-    CUDA(cudaEventRecord(timer->start, stream_of(stream)), "starting a timer");
+    CUDA(cudaEventRecord(timer->start, stream_of(stream)), "cannot start a timer");
     return SPMM_OK;
 }
 
 spmm_status sp_timer_stop(sp_timer *timer, sp_stream stream)
 {
     TRY(sp_cuda_enter());
-    CUDA(cudaEventRecord(timer->stop, stream_of(stream)), "stopping a timer");
+    CUDA(cudaEventRecord(timer->stop, stream_of(stream)), "cannot stop a timer");
     return SPMM_OK;
 }
 
@@ -189,7 +189,7 @@ spmm_status sp_timer_seconds(sp_timer *timer, double *seconds)
     TRY(sp_cuda_enter());
     const cudaError_t error = cudaEventSynchronize(timer->stop);
     if (error != cudaSuccess) return sp_cuda_wait_fail(error, "timer");
-    CUDA(cudaEventElapsedTime(&ms, timer->start, timer->stop), "reading a timer");
+    CUDA(cudaEventElapsedTime(&ms, timer->start, timer->stop), "cannot read a timer");
     *seconds = (double)ms / 1000;
     return SPMM_OK;
 }

@@ -43,7 +43,7 @@ typedef struct sp_exchange_ops {
     /** Called after x->row_bytes, x->pitch and the lists of messages have changed; NULL: the backend's state
      *  does not depend on them. Collective over the grid; returns the same status on every rank. */
     spmm_status (*set_rows)(sp_exchange *x);
-    const char *(*missing)(void);     /**< why this rank cannot use the backend. No function: it always can */
+    const char *(*missing)(void);     /**< why this rank cannot use the backend; no function: it can */
     const sp_exchange_memory *memory; /**< NULL: X may lie anywhere */
     int64_t most_bytes;               /**< maximum size of a message; 0: sp_chunk_bytes() */
     int by_mpi;                       /**< 1: sp_chunk_bytes() also limits the size of a message, as for MPI

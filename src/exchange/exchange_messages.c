@@ -44,7 +44,7 @@ static void list_messages(sp_exchange *x)
         stage += m.bytes;
     }
     stage = 0;
-    int64_t next = 0, sent = 0; /* offsets in x->send. next: end of the rows so far; sent: rows of a target */
+    int64_t next = 0, sent = 0; /* offsets in x->send: end of the rows so far, rows of this target */
     for (int i = 0; i < moves->targets; i++) {
         const sp_target *const t = &moves->target[i];
         const int64_t at = t->packed ? t->first * x->row_bytes : (t->first + moves->ghost_low) * x->pitch;

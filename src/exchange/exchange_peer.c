@@ -21,9 +21,9 @@
  *  ranks are in step.
  *
  *  A rank that fails later, during an exchange by streams, can no longer set its flags. It marks its board
- *  as broken. The hosts of the ranks whose streams wait for it check the boards in settle(), and set the
- *  flags in its place. This order is not available if ranks share a GPU, before CUDA 12, or if a trial
- *  exchange of flags at set-up takes more than TRIAL_SECONDS.
+ *  as broken. The hosts of the ranks whose streams wait for it check the boards in settle(), and set its
+ *  flags. This order is not available if ranks share a GPU, before CUDA 12, or if a trial exchange of flags
+ *  at set-up takes more than TRIAL_SECONDS.
  *
  *  Rows that travel as f32 are written into a separate buffer, from which the receiver widens them into its
  *  X.
@@ -68,8 +68,8 @@ typedef struct neighbor {
     int rank; /* rank in x->comm */
     board *board;
     uint32_t *flags; /* the neighbor's flags, in its GPU's memory, attached */
-    int lost;        /* 1: one of the two is broken, and this rank has set the flags that the neighbor would
-                        have set, see look_around() */
+    int lost;        /* 1: the neighbor or this rank is broken, and this rank has set the flags that the
+                        neighbor would have set, see look_around() */
 } neighbor;
 
 typedef struct peer {
@@ -373,7 +373,7 @@ static void exchange_peer_skip(sp_exchange *x)
     post(x, NULL);
 }
 
-/** Sets the flags in place of a broken neighbor, so that no stream waits for it any more. */
+/** Sets the flags that a broken neighbor would have set, so that no stream waits for it any more. */
 static spmm_status replace(const sp_exchange *x, const neighbor *g)
 {
     const peer *const p = x->state;
@@ -381,8 +381,8 @@ static spmm_status replace(const sp_exchange *x, const neighbor *g)
     return sp_flag_set(flag_at(p->flags, g->rank, CAME), p->number);
 }
 
-/** Checks whether neighbors are broken, and sets the flags in their place. A rank that is broken itself sets
- *  the flags in the place of all its neighbors, because they no longer set flags for it. */
+/** Checks whether neighbors are broken, and sets their flags. A rank that is broken itself sets the flags of
+ *  all its neighbors, because they no longer set flags for it. */
 static spmm_status look_around(const sp_exchange *x)
 {
     const peer *const p = x->state;

@@ -109,7 +109,7 @@ static spmm_status exchange_shared_create(sp_exchange *x)
     x->state = s;
     s->descriptor = -1;
     if (!node_of(x))
-        return sp_fail(SPMM_ERR_USAGE, "transport shared: the ranks of a node have no rows of X in common");
+        return sp_fail(SPMM_ERR_USAGE, "transport shared: X is not in memory that the ranks of a node share");
     int64_t all;
     s->counters_bytes = round_up((int64_t)node_of(x)->size * (int64_t)sizeof(counters), HUGE_PAGE);
     if (__builtin_mul_overflow(sp_moves_rows(x->moves), x->row_bytes, &all) ||

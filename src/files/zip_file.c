@@ -126,7 +126,7 @@ static spmm_status read_entry(const sp_zip *z, const directory *d, const unsigne
     memcpy(m->name, p + ENTRY_BYTES, (size_t)kept);
     if (number_at(p + 8, 2) & 1)
         return sp_fail(SPMM_ERR_UNSUPPORTED,
-                       "%s: a member of the zip archive is encrypted, expected none that is", z->path);
+                       "%s: a member of the zip archive is encrypted, expected plain members", z->path);
     if (method != 0 && method != 8)
         return sp_fail(
             SPMM_ERR_UNSUPPORTED,

@@ -8,7 +8,7 @@
 
 typedef enum sp_symmetry { SP_GENERAL = 0, SP_SYMMETRIC = 1, SP_SKEW = 2, SP_HERMITIAN = 3 } sp_symmetry;
 
-/** What a mirror image of an entry has in place of the entry's value v. */
+/** The value of the mirror image of an entry with the value v. */
 typedef enum sp_image {
     SP_IMAGE_NONE,      /**< there is no image */
     SP_IMAGE_SAME,      /**< v */

@@ -62,7 +62,7 @@ spmm_status sp_cuda_regroup_rows(const sp_matrix *a, const int32_t *order, int32
 /** The rows of a matrix after long rows have been cut into leaves (summation.h), in GPU memory. Leaves of
  *  different rows share columns, so that a panel fetches a row of X once for all of them. */
 typedef struct sp_cut_rows {
-    sp_matrix a; /**< SPMM_CSR, the leaves of a row in place of the row; col and val belong to the matrix */
+    sp_matrix a;     /**< SPMM_CSR: leaves replace the long rows; col and val belong to the matrix */
     int32_t *order;  /**< [a.rows]: the short rows in a given order, then the leaves by their columns */
     int32_t *target; /**< [a.rows]: as in sp_matrix, for each row of a */
 } sp_cut_rows;

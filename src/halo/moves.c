@@ -64,7 +64,7 @@ static spmm_status swap_lists(listing *s, sp_moves *m)
 
 static int is_run(const int32_t *list, int64_t rows)
 {
-    for (int64_t i = rows - 1; i > 0; i--) /* backwards: if rows are missing, the last element shows it */
+    for (int64_t i = rows - 1; i > 0; i--) /* the last element shows at once if rows are missing */
         if (list[i] - list[0] != i) return 0;
     return 1;
 }

@@ -27,8 +27,8 @@ const char *sp_quote(char *buf, size_t n, const char *p, const char *end)
 
 /* ---- the banner ---- */
 
-/* what may stand at each place of the banner; `taken` has the letters of the words that are supported, in
- * the order of the enumerators that they become */
+/* the words of each place of the banner; `taken` has the initials of the words that are supported, in the
+ * order of the enumerators for them */
 static const struct {
     const char *what, *taken, *allowed;
 } places[SP_BANNER_WORDS] = {

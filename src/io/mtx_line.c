@@ -7,7 +7,7 @@
 
 #include "io/numparse.h"
 
-/** The current position in the line being parsed, and what an error message needs. */
+/** The current position in the line being parsed, and data for error messages. */
 typedef struct cursor {
     const sp_header *header;
     const char *p;

@@ -58,9 +58,9 @@ static int find_distances(const sp_stencil_sample *row, int32_t unknowns, stenci
     return 1;
 }
 
-/** Determines the stride of a direction from the distances of the next line or plane, which are [n]: their
- *  middle if they are symmetric about it; else, of the multiples of `unit` among and between them, one that
- *  divides `all`, if possible, and then the nearest to the middle. Returns 0 if there is no multiple. */
+/** Determines the stride of a direction from the distances [n] to the points of the stencil in the next line
+ *  or plane: their middle if they are symmetric about it. Otherwise returns the multiple of `unit` in their
+ *  range that is nearest to the middle, preferably one that divides `all`; 0 if there is no multiple. */
 static int64_t find_stride(const int32_t *distance, int n, int64_t unit, int64_t all)
 {
     const int64_t low = distance[0], high = distance[n - 1];
@@ -90,7 +90,7 @@ static int count_until(const stencil *s, int i, int64_t high)
 static int find_directions(stencil *s, int64_t points, sp_stencil_grid *g)
 {
     const int32_t *const d = s->distance;
-    int64_t stride = 1, width = 0; /* of this direction; extent of the stencil in the directions before it */
+    int64_t stride = 1, width = 0; /* stride of this direction; width of the stencil in earlier directions */
     int i = s->count / 2 + 1;
     for (int direction = 0; direction < 3; direction++) {
         s->reach[direction] = 0;
@@ -149,7 +149,7 @@ static double cost_of(const site *s, division d)
     const double cells = (double)s->cells / (double)d.columns,
                  across = (double)s->box.cells[1] / (double)d.strips, unknowns = (double)s->unknowns,
                  up = 2 * (double)s->reach[2];
-    /* in points; a column that is not aligned is longer */
+    /* edges of the cross-section of a column, in points; a column that is not aligned is longer */
     const double along = SP_STENCIL_CELL *
                          (is_aligned(s, d) ? cells / across : (cells + across - 1) / across),
                  deep = plane ? 1 : SP_STENCIL_CELL * across, points = cells * (plane ? 2 : 4),

@@ -43,8 +43,8 @@ typedef struct sp_stencil_sample {
 typedef struct sp_stencil_grid {
     int32_t unknowns;  /**< unknowns per point; their rows are consecutive */
     int32_t points[3]; /**< points in each direction; 1 in z for a two-dimensional grid */
-    int32_t last;      /**< points of the last plane, or of the last line of a two-dimensional grid. Further
-                            rows, if there are fewer of them than unknowns, remain the last ones */
+    int32_t last;      /**< points of the last plane, or of the last line of a two-dimensional grid. Rows
+                            after the last whole point stay at the end of the order */
     int32_t strips;    /**< number of strips into which y is divided; 1 for a two-dimensional grid */
     int32_t columns;   /**< number of columns into which the path through the strips is divided */
     int32_t parts;     /**< number of parts into which each column is divided along its height, z, or y for a
@@ -79,7 +79,7 @@ SP_HOST_DEVICE static inline void sp_stencil_ask(const int64_t *row_start, const
     if (lane > 0) return;
     sample->length = taken;
     sample->alike = 0;
-    /* both ways, because the sampled rows may all be the same unknown of their points */
+    /* compares rows before and after this one, because it may be any unknown of its point */
     for (int way = -1; way <= 1 && taken > 0; way += 2)
         for (int64_t r = row + way; r >= 0 && r < rows && sample->alike <= SP_STENCIL_UNKNOWNS; r += way) {
             if (row_start[r + 1] - row_start[r] != length || col[row_start[r]] != col[begin]) break;

@@ -30,7 +30,7 @@ enum {
  * estimate its time in advance. Measured on randomly numbered meshes and grids. */
 static const double CORE_ROW = 2e-6, CORE_ENTRY = 30e-9, GPU_ROW = 0.12e-6, GPU_ENTRY = 5e-9;
 
-/** The rows, and what the steps below need. */
+/** The rows, and the work arrays of the steps below. */
 typedef struct row_order {
     const spmm_csr *a;
     sp_point *at;    /* [rows] */
@@ -186,7 +186,7 @@ static void cut_along_curve(row_order *l, int n)
 
 static int uses_gpu(const spmm_csr *a) { return a->rows >= ON_GPU && sp_device_is_open(); }
 
-/* ---- what is laid out ---- */
+/* ---- the pattern of the layout ---- */
 
 /** The pattern that is laid out instead of that of a matrix. */
 typedef struct thinned {

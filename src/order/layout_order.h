@@ -24,7 +24,7 @@
  *  \param [in]  parts     >= 1, possibly more than there are rows; the parts have about the same number of
  *                         rows plus entries
  *  \param [in]  together  >= 1: `together` consecutive parts are kept together for as long as possible,
- *                         since what they exchange costs less
+ *                         because rows that they exchange cost less
  *  \param [in]  threads   OpenMP threads, >= 1; the result does not depend on the number of threads
  *  \param [out] order     [rows] order[i] is the row at position i; the rows of a part are consecutive
  *  \param [out] part      [rows] the part of each row

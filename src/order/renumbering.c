@@ -128,9 +128,10 @@ spmm_status sp_renumbering_make(const spmm_csr *a, const sp_cut_setting *s, sp_p
 
 /* ---- the choice ---- */
 
-/** Replaces *best by *c if *c moves clearly fewer rows in total than the cut by entries, and its group that
- *  receives the most rows receives fewer than that of *best, clearly fewer if *best is the cut by entries.
- *  The time spent on making *c does not count, because it has passed. Destroys the cut that is not kept.
+/** Replaces *best by *c on two conditions: in total, *c moves clearly fewer rows than the cut by entries; the
+ *  group that receives the most rows receives fewer with *c than with *best, and clearly fewer if *best is
+ *  the cut by entries. The time spent on making *c does not count, because it has passed. Destroys the cut
+ *  that is not kept.
  *  \param [in] nnz_rows  number of rows that the cut by entries moves */
 static void take_better(int64_t nnz_rows, sp_renumbering *best, sp_renumbering *c)
 {

@@ -5,7 +5,7 @@
 
 #include "order/partition.h"
 
-/** Why a cut is by entries, if memory is short. */
+/** The reason for a cut by entries if memory is short. */
 #define SP_NO_MEMORY_TO_RENUMBER "auto: by entries, as there is no memory to renumber"
 
 /** The setting for which a cut is made. */

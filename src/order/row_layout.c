@@ -362,7 +362,7 @@ static spmm_status lay_out(const pattern *m, int threads, sp_point *vertex, sp_p
     /* in small matrices, chunks are smaller, so that there are enough of them; the rows of small chunks get
      * more edges */
     const int chunk = limited(m->rows / 4096, 1, SP_LAYOUT_CHUNK);
-    const int edges = m->start[m->rows] > 4 * m->rows ? SP_LAYOUT_EDGES : 4; /* 4: all edges of a tree */
+    const int edges = m->start[m->rows] > 4 * m->rows ? SP_LAYOUT_EDGES : 4; /* 4: a tree keeps all edges */
     const int piece = limited(chunk * SP_LAYOUT_PIECE / SP_LAYOUT_CHUNK, 1, SP_LAYOUT_PIECE);
     chunk_graph chunks = {.size = 0}, pieces = {.size = 0};
     spmm_status status;

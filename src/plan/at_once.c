@@ -145,10 +145,11 @@ static spmm_status take_on_host(const spmm_rows *a, matrix_at_once *m)
 static spmm_status check_sound(const char *name, const sp_rows_facts *found, int64_t cols)
 {
     if (!found->starts_sound)
-        return sp_fail(SPMM_ERR_USAGE, "%s: the row starts do not begin with 0, or decrease", name);
+        return sp_fail(SPMM_ERR_USAGE, "%s: found row starts that do not begin with 0, or decrease", name);
     if (found->in_range && found->increasing) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "%s: column indices are not 0 to %lld, or do not increase in each row",
-                   name, (long long)cols - 1);
+    return sp_fail(SPMM_ERR_USAGE,
+                   "%s: found column indices that do not increase in a row, or are outside 0 to %lld", name,
+                   (long long)cols - 1);
 }
 
 static spmm_status take_on_gpu(const spmm_rows *a, matrix_at_once *m)

@@ -30,7 +30,7 @@ static const struct {
                 {SP_DECIDES_TRANSPORT, sp_decide_transport},
                 {SP_DECIDES_REDUCE, sp_decide_reduce}};
 
-/** Creates what follows from all decisions. */
+/** Creates the members of the product that depend on several decisions, and lists its steps. */
 static spmm_status product_finish(sp_product *p)
 {
     const int64_t rows = p->local->csr.rows;
@@ -111,7 +111,7 @@ typedef struct trials {
     sp_trial trial; /* of the variants */
 } trials;
 
-/** Takes over what was decided for variant 0, and how. */
+/** Stores variant 0 and its decisions. */
 static void note_first(trials *t, sp_product *first)
 {
     t->first = first;
@@ -169,8 +169,8 @@ static spmm_status create_variant(const trials *t, const variant *v, sp_product 
 {
     const int joint = v->exchange == SPMM_EXCHANGE_JOINT;
     /* The kernel of variant 0 serves variants with as many column blocks and, on a GPU, the same row blocks:
-     * a persistent kernel may be the fastest for all rows, and slow beside the exchange. Not the joint
-     * exchange, because that multiplies other entries on this rank. */
+     * a persistent kernel may be the fastest for all rows, and slow while an exchange runs. It does not serve
+     * the joint exchange, with which this rank multiplies other entries. */
     const int split = t->options->device == SPMM_CUDA && v->overlap != t->variant[0].overlap;
     const int same = !joint && !split && v->column_blocks == t->variant[0].column_blocks;
     spmm_plan_options o = *t->options;

@@ -55,8 +55,8 @@ static void keep(const spmm_block *block, sp_plan_own *own)
     for (int i = 0; i < 3; i++) sp_keep(&own->kept[i], array[i]);
 }
 
-/** Whether a plan leaves the matrix in GPU memory where it is: if one rank has it, and no option asks for
- *  what is converted on the host. */
+/** Returns 1 if a plan needs no copy of a matrix in GPU memory on the host: one rank has the whole matrix,
+ *  and no option requires a conversion on the host. */
 static int plans_there(const spmm_block *b, const spmm_plan_options *o, const spmm_plan_study *s)
 {
     const int format = o->format != SPMM_ELL && o->format != SPMM_ELL_NOPAD;
@@ -98,8 +98,8 @@ static spmm_status plan_fetch(const spmm_plan_options *o, const spmm_plan_study 
     return status;
 }
 
-/** Creates the products of a matrix that stays in GPU memory. For few of them, it is read as it is, because
- *  planning would take longer than it saves; not in f32, whose sums have other bits with other kernels. */
+/** Creates the products of a matrix that stays in GPU memory. For few products in f64, it is read as it is,
+ *  because planning would take longer than it saves. In f32 another kernel could give other bits. */
 static spmm_status create_there(sp_plan_own *own, int64_t k, const spmm_plan_options *o,
                                 const spmm_plan_study *s, spmm_plan **plan)
 {
@@ -175,7 +175,7 @@ void spmm_plan_destroy(spmm_plan *p)
 {
     SP_DEFAULT_FP;
     if (!p) return;
-    while (!sp_is_forked() && !sp_plan_try(p)) sched_yield(); /* another thread is in a call */
+    while (!sp_is_forked() && !sp_plan_try(p)) sched_yield(); /* waits for a call of another thread */
     sp_transposed_destroy(p->transposed);
     sp_values_gradient_destroy(p);
     sp_product_destroy(p->forward);

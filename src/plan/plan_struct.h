@@ -23,13 +23,13 @@ typedef struct sp_plan_own {
     spmm_block host;
     int64_t longest; /* of a matrix that is read in place: number of entries of the longest row */
     int stale;
-    uint32_t *found;   /* what comparisons on the GPU found, in pinned memory; NULL before the first one */
+    uint32_t *found;   /* results of comparisons on the GPU, in pinned memory; NULL before the first one */
     uint32_t compared; /* number of the last comparison */
     sp_event
         *compared_event; /* recorded after it; NULL before the first one that a product does not wait for */
 } sp_plan_own;
 
-/** What gradients of the values need in addition to the product (values_gradient.c). Zeroed until needed. */
+/** Data of gradients of the values, in addition to the product (values_gradient.c). Zeroed until needed. */
 typedef struct sp_values_gradient {
     sp_ghosted_block halo; /* the block without the joint exchange, if the product has it */
     char *arrays;          /* copies of its row starts and columns in GPU memory, if there are no others */
@@ -43,7 +43,7 @@ typedef struct sp_values_gradient {
 /** Frees the members. Waits for gradients that are queued. Collective over the plan's communicator. */
 void sp_values_gradient_destroy(spmm_plan *plan);
 
-/** Copies what is older on the host from the caller's CSR in GPU memory: values or all arrays. Local.
+/** Updates the copy on the host of the caller's CSR in GPU memory: its values, or all its arrays. Local.
  *  \param [in] own  NULL: there is nothing to copy
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_DEVICE */
 spmm_status sp_plan_refresh(sp_plan_own *own);

@@ -101,7 +101,7 @@ static spmm_status queue_comparison(sp_plan_own *own, const spmm_rows *r)
                                 sp_device_stream(SP_STREAM_MAIN));
 }
 
-/** Reads what a comparison that is complete has found. */
+/** Reads the result of a complete comparison. */
 static void read_comparison(const sp_plan_own *own, unlike *found)
 {
     if (own->found[0] == own->compared) set(&found->pattern);

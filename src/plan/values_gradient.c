@@ -48,15 +48,15 @@ static spmm_status may_allocate(const sp_product *p, const gradient_call *c)
 
 /* ---- set-up ---- */
 
-/** Returns the block with the rows of X that gradients exchange: not the joint one. */
+/** Returns the block with the rows of X that gradients exchange, without the joint exchange. */
 static const sp_ghosted_block *block_of(const spmm_plan *plan)
 {
     const sp_ghosted_block *const given = plan->forward->given;
     return given->joint ? &plan->gradient.halo : given;
 }
 
-/** Determines the CSR with local columns in the memory of the device; its values are not read. Takes the
- *  arrays that a kernel or the caller has there, or copies the block's, once. */
+/** Determines the CSR with local columns in the memory of the device; its values are not read. Uses arrays
+ *  that a kernel or the caller has there; otherwise the first call copies the block's. */
 static spmm_status find_csr(spmm_plan *plan, const gradient_call *c, spmm_csr *a)
 {
     sp_values_gradient *const v = &plan->gradient;

@@ -120,9 +120,9 @@ static void print_moves(const sp_product *p, const summary *s, FILE *f)
                 s->sum.rows > 0 ? 100 * s->sum.interior / s->sum.rows : 0);
 }
 
-/** Prints whether fewer ranks would be faster, by the set-up's times of the kernel and of a product that
- *  waits for the exchange, and by the products so far. Not with the joint exchange, whose other kernels were
- *  not timed, nor after products with another K. */
+/** Prints whether fewer ranks would be faster. Estimates this from the times of the kernel and of the
+ *  exchange at set-up and of the products so far. Prints nothing with the joint exchange, of which not all
+ *  kernels were timed, and after products with another K. */
 static void print_fewer_ranks(const sp_product *p, const summary *s, FILE *f)
 {
     const sp_trial *const kernels = &p->decisions.row[SP_DECIDES_KERNEL].trial,

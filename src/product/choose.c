@@ -9,7 +9,7 @@
 
 #include "product/choose_trees.h"
 
-/** The arguments of sp_order_kernels(), and what it finds. */
+/** The arguments and results of sp_order_kernels(). */
 typedef struct choice {
     sp_question q;
     spmm_device device;
@@ -26,7 +26,7 @@ static sp_suitability suitability(const choice *c, const sp_kernel *kernel, char
     if (kernel->device != c->device || !sp_kernel_takes(kernel, c->q.precision) ||
         (c->format != SPMM_FORMAT_AUTO && kernel->format != c->format))
         return SP_SUITS_NOT;
-    /* a kernel that is exact in f64 alone sums in f64, whatever the type */
+    /* a kernel that is exact only in f64 sums values of every type in f64 */
     if (kernel->exact == SP_EXACT_F64 && !sp_kernel_is_exact(kernel, c->q.precision, INT64_MAX) &&
         c->q.f->f64_slow > 0)
         return SP_SUITS_NOT;
@@ -88,9 +88,9 @@ static const choice_node *leaf_of(choice *c, int timed)
 }
 
 /** Lists the CUDA kernel that its conditions expect to be the fastest, if there is one, and the others in the
- *  order of the leaf for the matrix. Kernels that suit last, and those with a
- *  conversion if too few products are expected for a trial, follow the others. Kernels that no leaf lists
- *  join a trial, or are last.
+ *  order of the leaf for the matrix. Kernels of suitability SP_SUITS_LAST follow, and, if too few products
+ *  are expected for a trial, kernels that need a conversion. Kernels that no leaf lists join a trial, or are
+ *  last.
  *  \return the number of kernels that are worth a trial, if there are so many */
 static int order_on_gpu(choice *c)
 {

@@ -61,7 +61,7 @@ void sp_decisions_print(const sp_decisions *decisions, int alone, const char *in
     enum { ONE_RANK = 1 << SP_DECIDES_COLUMNS | 1 << SP_DECIDES_KERNEL | 1 << SP_DECIDES_NARROW };
     for (int i = 0; i < SP_DECISIONS; i++) {
         const sp_decision *const d = &decisions->row[i];
-        /* one rank has X in one block of columns, unless it was asked for more */
+        /* one rank does not cut X into column blocks, unless the options ask for that */
         if (!d->taken[0] || (alone && (!(ONE_RANK >> i & 1) || strcmp(d->taken, "1") == 0))) continue;
         fprintf(f, "%s%-12s%s, %s", indent, sp_decision_words[i], d->taken, d->why);
         if (d->trial.count > 1 && d->trial.took > 0) fprintf(f, ", in %.2f ms", 1e3 * d->trial.took);

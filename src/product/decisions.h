@@ -59,10 +59,10 @@ typedef struct sp_parts_seconds {
 } sp_parts_seconds;
 
 /** Estimates with which smaller number of ranks, a power of two or a divisor of `ranks`, a product takes the
- *  least time. One rank is to take the kernels' seconds. On q > 1 ranks, each one computes 1/q of these, what
- *  else a product does without its exchange takes as long as now, and the exchange takes as long as if every
- *  rank received all rows of X, in proportion to 1 - 1/q. Of the shorter one of the two, the same share as
- *  now is hidden behind the other. Local.
+ *  least time. Assumes that one rank takes the seconds of the kernels. On q > 1 ranks, each rank takes 1/q of
+ *  them, the other work of a product apart from the exchange takes as long as now, and the exchange takes as
+ *  long as if every rank received all rows of X, i.e. time in proportion to 1 - 1/q. Computation and exchange
+ *  overlap by the same share of the shorter one as now. Local.
  *  \param [in]  most     maximum of the result
  *  \param [out] seconds  the estimate; not set for the result 0
  *  \return the number of ranks; 0: with none it is less than now, or a member is NaN */

@@ -81,7 +81,8 @@ spmm_status sp_decide_kernel(sp_product *p, sp_decision *row)
 
 /* ---- columns ---- */
 
-/** Returns why X is cut as the options say, or not at all; NULL if interior rows decide. */
+/** Returns the reason for the number of column blocks if it does not depend on the interior rows; else NULL.
+ *  */
 static const char *why_columns(const sp_product *p)
 {
     const spmm_plan_options *const o = &p->options;

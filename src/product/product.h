@@ -73,7 +73,7 @@ typedef struct sp_product {
     const spmm_block *block;
     const sp_ghosted_block *given; /**< the block passed to sp_product_create() */
     const sp_moves *moves;         /**< the rows of X that are exchanged: those of `given` or of `node` */
-    const sp_local_block *local;   /**< what kernels multiply: that of `given` or of `node` */
+    const sp_local_block *local;   /**< the matrix of the kernels, in `given` or `node` */
     spmm_plan_options options;     /**< the caller's */
     spmm_plan_study study;         /**< the caller's */
     const char *function;          /**< the public function that computes the product, for messages */

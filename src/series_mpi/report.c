@@ -25,7 +25,7 @@ void sp_series_report_head(FILE *out, const sp_series_record *r)
     if (strcmp(r->run.memory, "device") != 0)
         fprintf(out, "memory     %s: where the values lie\n", r->run.memory);
     if (r->copy_bandwidth > 0)
-        fprintf(out, "copies     %.4g GB/s, read and written, all ranks: `share` is of that\n",
+        fprintf(out, "copies     %.4g GB/s, read and written by all ranks; `share` is relative to it\n",
                 r->copy_bandwidth / 1e9);
 }
 

@@ -17,7 +17,7 @@ static const double SHORT_SECONDS = 1e-3;
 
 /* ---- running and timing a task ---- */
 
-/** What is timed. If `pearson` is NULL, this is a kernel of a step; else a pass that computes
+/** The object of a timing: a kernel of a step if `pearson` is NULL; else a pass that computes
  *  coefficients. */
 typedef struct task {
     sp_series_job *job;

@@ -81,7 +81,7 @@ static spmm_status sums_load(sums *s)
     return sp_agree(grid->comm, "series", sp_series_alloc(device, 8, "a sum", (void **)&job->mean));
 }
 
-/* ---- what the sums are compared with ---- */
+/* ---- references of the sums ---- */
 
 /** Measures the seconds of a local sum, as the median of a few timings; short sums are timed in batches. */
 static spmm_status time_part(const sp_array_sum *a, double *sum, double *median)
@@ -136,7 +136,8 @@ static spmm_status probe_additions(sums *s)
     return SPMM_OK;
 }
 
-/** Measures what the sums are compared with. While rank 0 computes, the others wait. Collective. */
+/** Measures the references with which the sums are compared. While rank 0 computes, the others wait.
+ *  Collective. */
 static spmm_status probe(sums *s)
 {
     MPI_Comm comm = s->line.comm;

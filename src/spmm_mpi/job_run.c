@@ -21,7 +21,7 @@ typedef struct run {
     int64_t k;
     sp_record record;
     spmm_plan *plan;
-    const sp_ghosted_block *ghosted; /* that of the plan */
+    const sp_ghosted_block *ghosted; /* the block of the plan */
     spmm_multivector x, y;           /* this rank's rows of X and Y, in the memory of the plan's device */
     spmm_multivector y_host;         /* copy of y in host memory if y is on a GPU; otherwise unused */
     spmm_multivector x_whole;        /* rank 0: the whole X, if it must be generated for verification */

@@ -201,7 +201,8 @@ static void fewer_ranks(FILE *out, const sp_record *r)
                                        .exchange = moves ? r->seconds.exchange : 0,
                                        .product = r->apply.min};
     double seconds;
-    /* on fewer process columns other rows move, and other partial sums are added */
+    /* a grid with fewer process columns exchanges other rows and adds other partial sums: only one rank is
+     * considered */
     const int most = r->plan.one_rank <= 0 ? 0
                      : r->run.grid[1] > 1  ? 1
                                            : r->run.ranks,
