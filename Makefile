@@ -140,6 +140,12 @@ include mk/install.mk
 ## wheel          the Python package with libspmm inside, for pip, in build/wheel (with nvcc for GPUs, too; GPU_ARCH="80 90"); needs MPICC_mpich=
 include mk/wheel.mk
 
+## dist           the committed tree as an archive in build, and its SHA-256 (DIST=v0.3.0: that tag)
+DIST ?= HEAD
+dist:
+	$(Q)mkdir -p $(BUILDDIR) && cd $(BUILDDIR) && git -C $(CURDIR) archive --prefix=spmm_mpi-$(VERSION)/ --format=tar.gz $(DIST) \
+	    >spmm_mpi-$(VERSION).tar.gz && sha256sum spmm_mpi-$(VERSION).tar.gz
+
 ## format         clang-format all sources in place
 ## lint           run clang-format, clang-tidy and cppcheck with the settings in the repository; findings fail
 FORMATTED = $(wildcard include/*.h src/*/*.[ch] contrib/*/*.[ch] kernels/*.[ch] kernels/*/*.[ch] kernels/*/*.cu kernels/*/*.cuh kernels/peers/adaptors/* tests/*.[ch] tests/fuzz/*.[ch] bench/*.[ch] \

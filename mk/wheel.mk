@@ -6,7 +6,7 @@ WHEEL_BUILD := $(BUILDDIR)/wheel
 WHEEL_LEFT_OUT := METIS=0 ISAL=0 BZIP2=0 LZMA=0 ZSTD=0 HWLOC=0 BLAS=0 NCCL=0 FORTRAN=0 SERIES=0 BASELINE=0 PEERS=0 SANITIZE=0
 wheel_make = $(MAKE) $(J) CUDA=$(WITH_CUDA) $(WHEEL_LEFT_OUT) BUILDDIR=$(WHEEL_BUILD) OPT=-O3 LDFLAGS=-s CFLAGS= \
     GPU_ARCH='$(or $(GPU_ARCH),80 90)' STDCXX=-l:libstdc++.a
-.PHONY: wheel library-of-wheel wheel-of-build
+.PHONY: dist wheel library-of-wheel wheel-of-build
 wheel:
 	$(Q)$(if $(filter 1,$(NO_DEPS)),:,MPI=0 NVCC='$(if $(filter 1,$(WITH_CUDA)),$(NVCC))' MPICC_mpich='$(MPICC_mpich)' \
 	    MPIRUN_mpich='$(MPIRUN_mpich)' sh mk/deps.sh build mpich)
