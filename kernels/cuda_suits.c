@@ -1,12 +1,13 @@
-/** Conditions of CUDA kernels, in all builds: also a build without CUDA lists these kernels. */
+/** Conditions of CUDA kernels. All builds contain them, because a build without CUDA also lists these
+ *  kernels. */
 #include <math.h>
 #include <stdio.h>
 
 #include "formats/panel.h"
 #include "kernels/features.h"
 
-/** For runs of short rows where a row of X has 128 bytes or more. It takes 0.5 to 0.9 of the time of the next
- *  kernel with up to 3 entries per row and, below 256 bytes, with up to 8 in rows of similar lengths
+/** Suits runs of short rows if a row of X has 128 bytes or more. csr_rows takes 0.5 to 0.9 of the time of the
+ *  next kernel with up to 3 entries per row and, below 256 bytes, with up to 8 in rows of similar lengths
  *  (bench/records/2026-11-29-short-rows-H200.csv). For rows of similar lengths and 512 bytes or more, it
  *  takes 0.8 to 1.2 of the time of the next kernel. */
 SP_SUITS(csr_rows)
@@ -19,8 +20,8 @@ SP_SUITS(csr_rows)
     return SP_SUITS_FIRST;
 }
 
-/** For a large X, if rows that share columns are numbered far apart. Above these bounds csr_clustered was the
- *  fastest in about 1 of 9 cases on an H200. */
+/** Suits a large X if rows that share columns are numbered far apart. Above these bounds csr_clustered was
+ *  the fastest in about 1 of 9 cases on an H200. */
 SP_SUITS(csr_clustered)
 {
     (void)why, (void)n;
@@ -29,11 +30,11 @@ SP_SUITS(csr_clustered)
 
 /** Returns 1 if panels of leaves are worth a trial: most entries are in long rows, and the products repay the
  *  trial. With 32 columns of f64 or more, they were the fastest, by up to 1.9 times, for 16 of 25 such
- *  matrices, which no feature tells apart. With fewer entries in long rows, they never were
+ *  matrices, which no feature tells apart. With fewer entries in long rows, they were never the fastest
  *  (bench/records/2026-11-30-long-rows-H200.csv.gz). */
 static int has_leaves(const sp_question *q) { return q->in_long_rows >= 0.6 && q->products >= 130; }
 
-/** Joins a trial for leaves if rows of X are too short for panel_staged. */
+/** Joins a trial that has_leaves() recommends, if rows of X are too short for panel_staged. */
 SP_SUITS(panel_mma)
 {
     (void)why, (void)n;

@@ -28,7 +28,7 @@ typedef struct sp_features {
          *  1) */
         double reach;
     } sum;
-    /* Of the following members, the maximum over all ranks is used, so that all ranks choose the same
+    /* The following members are reduced by maximum over all ranks, so that all ranks choose the same
      * kernel. */
     double longest;  /**< number of entries of the longest row */
     double cache;    /**< bytes of the processor's last-level cache */
@@ -114,7 +114,8 @@ struct sp_question {
     double row_bytes;             /**< size of a row of X in bytes */
     double x_bytes;               /**< size of a rank's X, assuming that X has as many rows as A */
     double shared, reuse;         /**< SP_SHARED, SP_REUSE */
-    double changes, in_long_rows; /**< share of the rows whose length changes, of the entries in long rows */
+    double changes, in_long_rows; /**< share of the rows whose length changes; share of the entries that are
+                                       in long rows */
 };
 
 /** Returns 1 if rows share columns with rows whose numbers are far away, else 0. The share of columns that

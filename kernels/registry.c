@@ -17,7 +17,7 @@ enum {
 
 #define KERNEL(id, ...)                        \
     extern const sp_kernel_ops sp_kernel_##id; \
-    sp_suits sp_suits_##id; /* defined if its line has RULE or BOTH */
+    sp_suits sp_suits_##id; /* defined if the kernel's line has RULE or BOTH */
 #include "kernels/kernels.def"
 #undef KERNEL
 

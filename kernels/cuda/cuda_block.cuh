@@ -73,7 +73,7 @@ __device__ inline position position_of(int64_t n, int64_t k)
     return {(int64_t)((uint32_t)n / (uint32_t)k), (int64_t)((uint32_t)n % (uint32_t)k)};
 }
 
-/** Returns the dynamic shared memory of the block. Kernels that use it have one element per thread there. */
+/** Returns the dynamic shared memory of the block. Kernels that use it store one element per thread there. */
 template <typename T> __device__ inline T *shared_memory()
 {
     extern __shared__ double shared_elements[];

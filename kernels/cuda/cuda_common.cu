@@ -61,9 +61,9 @@ int64_t count_values(const sp_matrix *a)
     return a->format == SPMM_PANEL ? count - SP_PANEL_PADDING : count;
 }
 
-/** Copies the values to f32, which represents them exactly, if products gain by it or if a copy exists: a
- *  CUDA graph may contain a product that reads the copy. If memory is short, products read f64. Products with
- *  panels do not gain: panel_mma takes 1.07 times as long with values in f32 (H100). */
+/** Copies the values to f32, which represents them exactly, if products gain by it or if a copy exists,
+ *  because a CUDA graph may contain a product that reads it. If memory is short, products read f64. Products
+ *  with panels do not gain: panel_mma takes 1.07 times as long with values in f32 (H100). */
 spmm_status copy_values(const sp_setup *setup, sp_work_lists *s)
 {
     const int64_t count = count_values(setup->a);

@@ -1,4 +1,4 @@
-/** Computes the features of a matrix in GPU memory: the numbers of features.c, and exactly the same. */
+/** Computes the features of a matrix in GPU memory; they are exactly equal to those of features.c. */
 #include "kernels/cuda/cuda_passes.cuh"
 
 #define SP_HOST_DEVICE __host__ __device__
@@ -12,7 +12,7 @@ namespace {
 
 using number = unsigned long long;
 
-/** Sums of whole numbers, which no order of additions changes; zeroed before. */
+/** Sums of whole numbers, which do not depend on the order of the additions. The caller zeroes them. */
 struct counts {
     number squares, over[SP_LENGTH_BOUNDS], longest, changes, reach, panel_entries, panel_columns, columns,
         shared;
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(THREADS) count_rows(const __grid_constant__ sp
     add_up(&found->reach, reach);
 }
 
-/** Counts the distinct columns of a sampled panel. \param [in,out] entries incremented by its entries */
+/** Counts the distinct columns of a sampled panel. Adds the number of its entries to *entries. */
 __device__ number columns_of_panel(const spmm_csr &a, int64_t panel, number *entries)
 {
     int64_t at[SP_PANEL], end[SP_PANEL];

@@ -1,5 +1,5 @@
-/** Cuts long rows into leaves, which become rows of panels when these are made, and adds the sums of leaves,
- *  which products with panels store in memory. */
+/** Cuts long rows into leaves, which become rows of panels, and adds the sums of leaves, which products with
+ *  panels store in memory. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
@@ -12,7 +12,7 @@ extern "C" {
 
 namespace {
 
-/** Numbers of long rows, of their leaves and of their sections: of one row, or of the rows before it. */
+/** Numbers of long rows, their leaves and their sections, in one row or in all rows before it. */
 struct counts {
     int32_t rows, leaves, sections;
     __host__ __device__ counts operator+(const counts &o) const
@@ -32,7 +32,8 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** Arrays of the rows after the cut: as in sp_cut_rows, and for a sort by `key` the numbers of the rows. */
+/** Arrays of the rows after the cut. `target` is as in sp_cut_rows; `row` are the numbers of the rows, which
+ *  are sorted by `key`. */
 struct cut_arrays {
     const counts *before; /* [rows + 1] */
     int64_t *row_start;
@@ -183,7 +184,8 @@ template <typename X> __device__ inline X from_lane(X x, int lane)
     return w.whole;
 }
 
-/* A block adds VECTORS vectors of columns. Each of its warps, at most SECTIONS, sums a section at a time. */
+/* A block adds VECTORS vectors of columns. It has at most SECTIONS warps, each of which sums one section at a
+ * time. */
 enum { VECTORS = WARP / SP_SEGMENTS, SECTIONS = SP_SECTIONS };
 
 template <typename T> struct leaf_args {
@@ -219,8 +221,8 @@ template <typename X> __device__ inline X sum_of_section(const char *leaf, uint3
 }
 
 /** Adds the leaves of the long rows of a pack, one block per pack and per tile of VECTORS vectors of V
- *  columns. Its warps sum a section each at a time. Then threads of the first warps, one per row and vector,
- *  add the sections to the sums of the rows. */
+ *  columns. Each of its warps sums one section at a time. Then threads of the first warps, one per row and
+ *  vector, add the sections to the sums of the rows. */
 template <typename T, int V>
 __global__ void __launch_bounds__(SECTIONS *WARP) add_leaves(const __grid_constant__ leaf_args<T> a)
 {

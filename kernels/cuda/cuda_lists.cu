@@ -22,8 +22,8 @@ struct statistics {
     unsigned long long sections;     /* number of sections of the rows of class 0 */
     unsigned long long long_entries; /* entries in rows of more than SP_CHAIN entries */
     unsigned long long
-        padded[2]; /* number of stored entries of the slices if rows keep their order, and rows of up to
-                      SP_LEAF (0) or SP_CHAIN (1) entries are short */
+        padded[2]; /* number of stored entries of the slices if rows keep their order: [0] if rows of up to
+                      SP_LEAF entries are short, [1] if rows of up to SP_CHAIN entries are */
 };
 
 __host__ __device__ inline int64_t sections_of(int64_t length) { return (length - 1) / SP_SECTION + 1; }

@@ -51,14 +51,14 @@ spmm_status sp_cuda_short_columns(const sp_setup *setup, sp_work_lists *s);
 
 enum { SP_NO_COLUMN = 0xffff };
 
-/** As the set_k() of a kernel: copies the values to f32 when products change to few columns, if f32
- *  represents the values exactly. */
+/** The set_k() of a kernel: copies the values to f32 when products change to few columns, if f32 represents
+ *  the values exactly. */
 spmm_status sp_cuda_set_k(const sp_setup *setup, void *state);
 
 /** sp_cuda_find_common() as the new_values() of a kernel. */
 spmm_status sp_cuda_new_values(const sp_setup *setup, void *state);
 
-/** Lists the sections of the long rows of a matrix, as the prepare() of a kernel. Local.
+/** The prepare() of a kernel: lists the sections of the long rows of a matrix. Local.
  *  \param [in]  start  index of the first entry of each row in setup->a's arrays; NULL: setup->a->width
  *                      entries per row
  *  \param [out] state  the caller frees it with sp_cuda_release_lists(); NULL on failure, and if no row is
@@ -97,8 +97,9 @@ template <typename T> struct long_row_args : conjugation<T> {
     bool staged;
 };
 
-/** Which part of a product a block that sums sections computes: its packs, as number `block` of pack_blocks,
- *  for the columns from first_column on, as number `tile` of all parts of tiles. */
+/** The share of a product that a block which sums sections computes. Its packs are determined by its number
+ *  `block` among pack_blocks blocks. Its columns begin at first_column; `tile` is the number of their part,
+ *  counted through the parts of all tiles. */
 struct section_place {
     int64_t block;
     unsigned tile;
@@ -112,9 +113,9 @@ constexpr int FEW_VECTORS = 2;
  *  (staged_leaves). With one lane per leaf, they always do. */
 template <int vectors> constexpr bool can_stage = vectors <= FEW_VECTORS;
 
-/** Number of vectors of columns per part of a tile. FEW_PACKS packs or fewer are summed part by part: by more
- *  blocks with shorter chains, which the multiprocessors compute at the same time as short rows. With more
- *  packs, whole tiles are faster: they take fewer instructions per byte of X. */
+/** Number of vectors of columns per part of a tile. FEW_PACKS packs or fewer are summed part by part. That
+ *  takes more blocks with shorter chains, and the multiprocessors compute these at the same time as short
+ *  rows. With more packs, whole tiles are faster: they take fewer instructions per byte of X. */
 constexpr int PART_VECTORS = 8, FEW_PACKS = 66;
 template <int L, int N> constexpr bool can_part = (L * N > PART_VECTORS);
 
@@ -174,8 +175,8 @@ __device__ inline block_sections sections_of_block(const long_row_args<T> &a, in
     return b;
 }
 
-/** Returns the sum of a section from `count` sums, which are `stride` apart: of its leaves (count =
- *  SECTION_LEAVES) or of its segments (SP_SEGMENTS). */
+/** Returns the sum of a section. Adds `count` sums, which are `stride` apart: the sums of its leaves (count =
+ *  SECTION_LEAVES) or of its segments (count = SP_SEGMENTS). */
 template <int count, typename X>
 __device__ inline X section_sum(const X *sums, int stride, const sp_section &s)
 {
@@ -199,8 +200,8 @@ __device__ inline X section_sum(const X *sums, int stride, const sp_section &s)
 
 /** Adds the sums of all sections of a row, part by part. All threads of the block must call it. The threads
  *  with numbers below `vectors` get the result.
- *  \param [in] sums     this thread's vector of the sum of the row's first section; that of the next section
- *                       is `stride` vectors later
+ *  \param [in] sums     this thread's vector in the sum of the row's first section; the same vector in the
+ *                       next section's sum is `stride` vectors later
  *  \param scratch [BLOCK] in shared memory */
 template <int vectors, typename X>
 __device__ inline X row_sum(const X *sums, int64_t stride, int count, X *scratch)
@@ -237,8 +238,9 @@ __device__ inline X row_sum(const X *sums, int64_t stride, int count, X *scratch
     return row;
 }
 
-/** Adds 1 to a counter and returns its old value. What the block has stored before a barrier and this call is
- *  visible after it to the threads that see the counter's new value; they read it with __ldcg(). */
+/** Adds 1 to a counter and returns its old value. Call it after a block barrier. A thread of another block
+ *  that then sees the counter's new value can read everything that this block stored before the barrier, with
+ *  __ldcg(). */
 __device__ inline unsigned add_after_stores(unsigned *counter)
 {
 #if __CUDA_ARCH__ >= 700
@@ -336,8 +338,8 @@ template <typename T, typename X, int vectors> struct staged_leaves {
 };
 
 /** Returns the first entry of part i of a leaf, as an index in the segment. In a segment that is one chain,
- *  the parts number i of its four leaves contain consecutive entries, so that one lane can add these in
- *  order. */
+ *  part i of the first leaf, of the second leaf and so on contain consecutive entries, so that one lane can
+ *  add them in order. */
 template <int vectors> __device__ inline int entry_of(bool chain, int leaf, int i)
 {
     constexpr int part = SP_LEAF / vectors;

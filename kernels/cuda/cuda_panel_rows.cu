@@ -105,7 +105,8 @@ __device__ inline void take_rows(window &w, const int64_t *row_start, const int3
                 const unsigned long long of = w.of[w.added[j]];
                 for (int h = 0; h < 2; h++) shared[h] += (int)(of >> (lane + h * WARP) & 1);
             }
-            /* the share, and in the lower bits the row, so that the first of several equal rows is chosen */
+            /* the share of the columns and, in the lower bits, the row: of equal shares, the first row's is
+             * chosen */
             unsigned best = TAKEN;
             for (int h = 0; h < 2; h++) {
                 const int i = lane + h * WARP;

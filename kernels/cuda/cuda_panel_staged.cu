@@ -81,8 +81,8 @@ template <typename T> struct staged_args : panel_args<T> {
 
 /** Layout of a block's shared memory. */
 struct stage_memory {
-    uint32_t full, empty; /* [DEPTH] barriers each: the copies of a step have arrived; it has been
-                             multiplied */
+    uint32_t full, empty; /* [DEPTH] barriers each; full: the copies of a step have arrived; empty: the step
+                             has been multiplied */
     unsigned char *step;  /* [DEPTH * capacity] tiles of a step, then its values */
     unsigned char *x;     /* rows of X */
 };
@@ -290,7 +290,8 @@ double panel_bytes(const sp_matrix *m)
     return (tiles + (double)m->bytes[SP_VAL]) / (double)m->groups;
 }
 
-/** Returns true if the matrix has few panels of leaves, which are full, and many panels with few entries. */
+/** Returns true if the matrix has leaves of long rows, but most of its panels have few entries, unlike panels
+ *  of leaves. */
 bool is_mixed(const sp_matrix *m)
 {
     const double full = SP_PANEL * SP_LEAF * (double)sp_value_size(m->precision);

@@ -61,10 +61,11 @@ __device__ inline bool any_decrease(const cursor &c, const int32_t *col)
  *
  *  If columns increase in all rows, the smallest next column of the rows follows. In rows of a renumbered
  *  matrix, columns have the order of the caller's numbers, which this function does not know. The search then
- *  starts from the smallest next column. While another row has the column found so far later, the next column
- *  of that row comes first and takes its place. As all rows have the same order, each step goes back in that
- *  order, so that there are fewer steps than rows, and the panel lists each column once. If rows contradict
- *  each other, a column is listed several times.
+ *  starts from the smallest next column. If that column also occurs later in another row, the next column of
+ *  the other row must precede it, and replaces it in the search. This is repeated until no row contains the
+ *  column later. All rows list columns in the same order, so that each step goes back in this order; there
+ *  are fewer steps than rows, and the panel lists each column once. If rows contradict each other, a column
+ *  is listed several times.
  *  \param any_order  result of any_decrease() */
 __device__ inline int32_t next_column(const cursor &c, const int32_t *col, bool any_order)
 {

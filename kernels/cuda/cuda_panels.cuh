@@ -60,9 +60,9 @@ template <typename T> panel_args<T> panel_args_of(const sp_launch *l, void *leaf
 }
 
 /** Computes sum^T += x^T a^T, where x is [4 x 16], a is [8 x 4] and sum is [8 x 16]. The matrices are
- *  distributed over the lanes of a warp: lane l holds the columns l/4 and l/4 + 8 of row l%4 of x, a(l/4,
- *  l%4), and of the sum the column l/4 of the rows 2 (l%4) and 2 (l%4) + 1, then column l/4 + 8 of these two
- *  rows. See PTX ISA, "mma.m16n8k4 with .f64". */
+ *  distributed over the lanes of a warp: lane l holds columns l/4 and l/4 + 8 of x in row l%4, and the
+ *  element a(l/4, l%4). Of the sum, it holds column l/4 of rows 2 (l%4) and 2 (l%4) + 1, then column l/4 + 8
+ *  of both rows. See PTX ISA, "mma.m16n8k4 with .f64". */
 __device__ inline void multiply_tile(double (&sum)[4], double x0, double x1, double a)
 {
 #if __CUDA_ARCH__ >= 900
@@ -99,10 +99,10 @@ template <typename T, int V> union pack {
     uint32_t word[V * sizeof(T) / 4];
 };
 
-/** The sums of a panel that lane l computes, for NT groups of 8 vectors of V columns: for the two rows
- *  2 (l%4) + r, r = 0 and 1, all elements v of one vector of each group j. This is vector l/4 in panel_mma;
- *  panel_staged assigns vectors to lanes in another order. A pair consists of two elements in both rows,
- *  which one mma computes. */
+/** The sums that lane l holds for one panel. The columns of Y form NT groups of 8 vectors of V columns. In
+ *  each group j the lane holds one vector, for the two rows 2 (l%4) + r, r = 0 and 1. In panel_mma it is
+ *  vector l/4; panel_staged uses another order. pair[i] holds two of its columns in both rows: the four sums
+ *  that one mma computes. */
 template <int V, int NT> struct panel_sums {
     static constexpr int pairs = (V * NT + 1) / 2;
     double pair[pairs][4];
@@ -138,8 +138,8 @@ template <int V, int NT> struct panel_sums {
     }
 };
 
-/** Returns the row of Y of row r of a panel, or a.rows plus the number of a leaf; a negative number if there
- *  is none. */
+/** Returns the row of Y for row r of a panel. If row r is a leaf, returns a.rows plus the number of the leaf;
+ *  if the panel has no row r, a negative number. */
 template <typename T> __device__ inline int64_t row_of_panel(const panel_args<T> &a, int64_t panel, int r)
 {
     const int64_t position = panel * SP_PANEL + r;
@@ -147,7 +147,7 @@ template <typename T> __device__ inline int64_t row_of_panel(const panel_args<T>
     return position < a.rows ? position : -1;
 }
 
-/** Returns the address of a row_of_panel() at the first column: in Y, or in the sums of leaves. */
+/** Returns the address of the first column of a row_of_panel(), in Y or in the sums of leaves. */
 template <typename T> __device__ inline T *sums_of_row(const panel_args<T> &a, int64_t row)
 {
     return row < a.rows ? a.y + row * a.ldy : a.leaf + (row - a.rows) * a.leaf_ld;

@@ -37,7 +37,8 @@ __device__ inline own_row row_of_lane(const int64_t *row_start, int64_t rows, in
     return end - begin <= SP_CHAIN ? own_row{row, begin + threadIdx.x % LANES, end} : own_row{row, 0, 0};
 }
 
-/** Computes the minimum hash of each row's columns, with two seeds, and of each column's rows.
+/** Computes, for each row, the minimum hash of its columns, with two seeds, and, for each column, the minimum
+ *  hash of its rows.
  *  \param [out] least, second  [rows]; NONE for a row that is empty or not clustered
  *  \param owner [cols]: NONE on entry; on return the minimum hash of the column's rows */
 __global__ void __launch_bounds__(THREADS)

@@ -241,8 +241,8 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t i = first_item(); i < rows; i += grid_size()) at[i] = vertex[chunk[i]];
 }
 
-/** Returns the mean of the points of the rows whose numbers are the column indices of the `length` entries
- *  from `begin` on; `own` if there are none. */
+/** Returns the mean of the points of a row's neighbors. Their numbers are the column indices of the `length`
+ *  entries from `begin` on; if there are none, returns `own`. */
 __device__ inline point mean_of_row(const int32_t *col, int64_t begin, int64_t length, const point *from,
                                     const point &own)
 {
@@ -256,8 +256,8 @@ __device__ inline point mean_of_row(const int32_t *col, int64_t begin, int64_t l
     return mean_of(sum, count, own);
 }
 
-/** Moves the point of each row to the mean of the points of other rows, whose numbers are the row's columns:
- *  some of the columns, which differ from pass to pass, or, in the last passes, all. */
+/** Moves the point of each row to the mean of the points of its neighbors, the rows that its column indices
+ *  name. Most passes use some of the neighbors, which differ from pass to pass; the last passes use all. */
 __global__ void __launch_bounds__(THREADS) smooth_rows(const int64_t *row_start, const int32_t *col,
                                                        int64_t rows, int pass, const point *from, point *to)
 {
@@ -455,7 +455,7 @@ spmm_status place_chunks(layout *s)
     return smooth_graph(s, SP_LAYOUT_CHUNK_PASSES);
 }
 
-/** Smooths pieces; each starts at the position of its first row. */
+/** Smooths the positions of pieces; each piece starts at the position of its first row. */
 spmm_status smooth_pieces(layout *s, const int32_t *order)
 {
     TRY(make_graph(s, order, PIECE));
@@ -463,7 +463,7 @@ spmm_status smooth_pieces(layout *s, const int32_t *order)
     return smooth_graph(s, SP_LAYOUT_PIECE_PASSES);
 }
 
-/** Smooths the rows, and sorts them along the curve. */
+/** Smooths the positions of the rows, and sorts the rows along the curve. */
 spmm_status sort_along_curve(layout *s, const int32_t *order, int32_t *sorted)
 {
     const int64_t rows = s->a->rows;

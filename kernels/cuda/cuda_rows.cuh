@@ -61,9 +61,9 @@ template <typename T> struct rows_args : long_row_args<T> {
 template <rows_source F, bool deep, int L, int N>
 constexpr bool can_run = F == FROM_CSR && !deep && (L >= 8 || N > 1);
 
-/** How many loads of X are in flight. DEEP: more than with FLAT, for small matrices, in which the latency of
- *  a few warps takes longer than the memory traffic. OF_PARTS: for sections of a part of a tile, in kernels
- *  that are FLAT. */
+/** How many loads of X are in flight. DEEP has more of them than FLAT: in small matrices, the latency of a
+ *  few warps takes longer than the memory traffic. Kernels that are FLAT use OF_PARTS where a block sums
+ *  sections for a part of a tile. */
 enum depths { FLAT, DEEP, OF_PARTS };
 
 /** Tuning parameters of rows_kernel() for L lanes per row and N vectors per lane: `group`: number of entries
@@ -107,7 +107,7 @@ template <typename T, int C> struct alignas(16) staged_chunk {
     int32_t col[C];
 };
 
-/** The entries of a row or leaf, and the row of Y to which they belong; -1: not a whole row. */
+/** The entries of a row or leaf, and the row of Y to which they belong; -1 if they are not a whole row. */
 struct row_span {
     int64_t begin;
     unsigned length; /* number of entries: below 2^31, as the columns of a row are distinct */
@@ -400,7 +400,8 @@ __device__ inline unsigned or_of_warp(unsigned word)
 #endif
 }
 
-/** What a lane of sum_runs() computes of each row: vector n * L from x and y on, for each n < count. */
+/** The vectors that a lane of sum_runs() computes in each row: vectors n * L for each n < count, counted from
+ *  x in X and from y in Y. */
 struct lane_columns {
     const char *x; /* in row 0 of X */
     char *y;       /* in the first row of the run, in Y */
@@ -427,8 +428,8 @@ __device__ inline void load_row(const lane_columns &c, int32_t col, uint32_t x_p
         if (n == 0 || n < c.count) loaded[n] = load_cached(x + n * L);
 }
 
-/** Adds the products of the chunk in shared memory, and stores the rows that end there. Bit u of `ends`:
- *  entry u is the last of its row. What is added after the last entry of the run is stored nowhere. */
+/** Adds the products of the chunk in shared memory, and stores the rows that end there. Bit u of `ends` is 1
+ *  if entry u is the last of its row. Sums of entries after the end of the run are not stored. */
 template <int L, int G, typename T, typename X, int N, int C>
 __device__ inline void add_chunk_of_run(const rows_args<T> &a, const staged_chunk<T, C> &stage, unsigned ends,
                                         const lane_columns &c, unsigned &rows, X (&sum)[N])
@@ -599,7 +600,8 @@ template <rows_source F, bool deep, typename T, int V> int launch_columns(rows_a
                         : vectors <= 32 ? launch<F, deep, T, V, 16, 2>
                                         : launch<F, deep, T, V, 32, 2>;
         go(a, 1, stream);
-    } else { /* K = 1, or a leading dimension set by the caller: few shapes, to reduce compile time */
+    } else { /* K = 1, or a leading dimension set by the caller; only few shapes are compiled, which saves
+                compile time */
         const auto go = vectors <= 1   ? launch<F, deep, T, V, 1, 1>
                         : vectors <= 8 ? launch<F, deep, T, V, 8, 1>
                                        : launch<F, deep, T, V, 32, 2>;

@@ -109,8 +109,8 @@ __device__ inline int begin_step(state &s, const plan_args &a, int now)
     return stay;
 }
 
-/** Loads the data of panels from `first` on, before `end`. Returns the number of panels whose columns are in
- *  the buffer. */
+/** Loads the data of panels, from panel `first` on, but not beyond `end` - 1. Returns the number of panels
+ *  whose columns are in the buffer. */
 __device__ inline int load_panels(state &s, const plan_args &a, int64_t first, int64_t end)
 {
     const int most = (int)min((int64_t)SP_STEP_PANELS, end - first);
@@ -290,8 +290,8 @@ __device__ inline void write_tiles(const state &s, const plan_args &a)
     }
 }
 
-/** Plans a step starting at panel `first`, before `end`. Returns the number of its panels: 0 if the rows that
- *  stay leave no space, -1 if the first panel never fits. */
+/** Plans a step that starts at panel `first` and ends before panel `end`. Returns the number of its panels: 0
+ *  if the rows that stay leave no space, -1 if the first panel never fits. */
 __device__ inline int plan_step(state &s, const plan_args &a, int64_t first, int64_t end, int now,
                                 int64_t first_load, sp_step *step)
 {

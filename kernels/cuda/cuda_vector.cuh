@@ -151,14 +151,14 @@ template <> struct vector_of<c64, 2> {
     using type = c64x2;
 };
 
-/** A vector of the GPU's own types with the size of X, for loads and stores of X. */
+/** A vector type of CUDA's own with the size of the type X, for loads and stores of values of type X. */
 template <typename X>
 using native =
     std::conditional_t<std::is_same_v<X, c128>, double2,
                        std::conditional_t<std::is_same_v<X, c64>, float2,
                                           std::conditional_t<std::is_same_v<X, c64x2>, float4, X>>>;
 
-/** Returns a vector of the GPU's own type as a complex one. */
+/** Returns a vector of CUDA's own type as a complex one. */
 __device__ inline c128 own(const double2 &v, c128) { return {v.x, v.y}; }
 __device__ inline c64 own(const float2 &v, c64) { return {v.x, v.y}; }
 __device__ inline c64x2 own(const float4 &v, c64x2) { return {{v.x, v.y}, {v.z, v.w}}; }
@@ -182,8 +182,8 @@ template <typename X> __device__ inline void store_once(X *p, const X &v)
     __stcs((native<X> *)p, *(const native<X> *)&v);
 }
 
-/** Returns the number of blocks that must fit on a multiprocessor, if it is `blocks` for real values: fewer
- *  for complex values, which take twice as many registers. */
+/** Returns the number of blocks that must fit on a multiprocessor: `blocks` for real values, and fewer for
+ *  complex values, which take twice as many registers. */
 template <typename T> constexpr int blocks_for_type(int blocks)
 {
     return is_complex<T> ? blocks * 3 / 4 : blocks;

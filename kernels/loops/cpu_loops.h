@@ -139,8 +139,8 @@ SP_INLINE static void sp_fetch_entries(sp_block *b, const void *values, int64_t 
  *  each group of `height` rows has the column indices of the previous group, each plus `height`. Selected are
  *  the newly touched columns, i.e. those of the later group that the group just before it does not have.
  *  \param [in]  list   [n], the column indices of the current group, increasing
- *  \param [in]  bytes  size in bytes of a row of X in the column block; the larger it is, the fewer groups
- *                      the later group is ahead
+ *  \param [in]  bytes  size in bytes of a row of X in the column block; the larger it is, the closer the
+ *                      later group is to the current one
  *  \param [out] newly  [SP_NEWLY_TOUCHED], the newly touched columns of the later group
  *  \return the number of columns in `newly`; columns beyond SP_NEWLY_TOUCHED are omitted */
 int sp_find_newly_touched(const int32_t *list, int64_t n, int height, int bytes, int64_t *newly);

@@ -1,6 +1,7 @@
-/* The macros that depend only on the element type and the vector width, SHAPE: VALUE, NAME(name), unless
- * defined already, and LANES, VECTOR, INTRINSIC(op), MASK, MASK_OF(n) or, for vectors of one element, FMA and
- * STREAM. cpu_loops_vector.h and cpu_loops_shift.h, which describe and undefine them, include this file. */
+/* Defines the macros that depend only on SHAPE, the element type and vector width: VALUE; NAME(name), unless
+ * it is defined already; and LANES, VECTOR, INTRINSIC(op), MASK and MASK_OF(n) or, for vectors of one
+ * element, FMA and STREAM. Included by cpu_loops_vector.h and cpu_loops_shift.h, which describe and undefine
+ * them. */
 #define F64_8 1
 #define F32_4 2
 #define F64_16 3

@@ -48,7 +48,7 @@ TARGET SP_INLINE static VECTOR NAME(chain_by_lanes)(const STORED *val, int64_t s
 TARGET SP_NOINLINE static VECTOR NAME(leaves_by_lanes)(const STORED *val, int64_t stride, const int32_t *col,
                                                        const VALUE *x, int64_t n)
 {
-    const VECTOR none = INTRINSIC(set1)((VALUE)-0.0); /* -0 + a is a for every a */
+    const VECTOR none = INTRINSIC(set1)((VALUE)-0.0); /* -0 leaves any number unchanged when added */
     VECTOR segment = none, section = none, sum = none;
     for (int64_t e = 0, end; e < n; e = end) {
         end = n - e < SP_LEAF ? n : e + SP_LEAF;

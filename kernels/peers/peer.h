@@ -46,8 +46,8 @@ typedef struct peer_gpu {
  *  memory after begin. */
 typedef struct peer_matrix {
     int f32;        /**< val is float; else double */
-    int is_complex; /**< values, as well as elements of X and Y, are pairs of such numbers: a real and an
-                         imaginary part */
+    int is_complex; /**< 1: values and elements of X and Y are pairs of such numbers, a real and an imaginary
+                         part */
     int64_t rows, cols, nnz;
     const int32_t *row_start, *col; /**< row_start: NULL if there are more than 2^31 - 1 entries */
     const void *val;
@@ -95,7 +95,7 @@ typedef struct peer_adaptor {
     size_t matrix_bytes, product_bytes;
 
     /** Opens the library, whose products use `threads` threads from then on. Called once, before all other
-     *  functions; needs no GPU. May be NULL, like all functions below that are not marked as required.
+     *  functions; needs no GPU. May be NULL, as may all functions below that are not marked as required.
      *  \param [in] folder  the folder that contains the adaptor
      *  \param [out] version  [size] name and version of the library */
     const char *(*open)(int threads, const char *folder, char *version, size_t size);

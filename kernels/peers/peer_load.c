@@ -20,7 +20,7 @@ static int count;
 
 int sp_peer_find(const char *name, char *path, size_t size)
 {
-    /* relative to the folder of spmm_mpi, of a bench, and of an installed spmm_mpi */
+    /* relative to the folder of the program: spmm_mpi, a bench, or an installed spmm_mpi */
     static const char *const folders[] = {"peers", "../peers", "../lib/spmm_mpi/peers"};
     char here[PATH_BYTES] = "";
     char *const slash = readlink("/proc/self/exe", here, sizeof here - 1) > 0 ? strrchr(here, '/') : NULL;
@@ -34,9 +34,9 @@ int sp_peer_find(const char *name, char *path, size_t size)
 }
 
 /** Loads an adaptor with private symbols (RTLD_LOCAL), so that libraries that define the same symbols, such
- *  as two BLAS, do not conflict. The program exports no symbols, so no library uses the program's.
- *  A library that was linked with -ffast-math makes the thread that loads it flush subnormal numbers:
- *  this thread does not keep that.
+ *  as two BLAS, do not conflict. The program exports no symbols, so no library uses the program's. A library
+ *  that was linked with -ffast-math makes the thread that loads it flush subnormal numbers; this function
+ *  restores the thread's setting.
  *  \return NULL, or a description of the problem */
 static const char *peer_load_load(struct loaded *l, int threads)
 {

@@ -161,7 +161,8 @@ static const char *make_transpose(const peer_matrix *a, arrays *p)
     p->start = calloc((size_t)a->cols + 2, sizeof *p->start);
     if (!p->start) return "no memory for the transpose";
     TRY_LINE(room(a, p));
-    int32_t *const next = p->start + 1; /* next[c]: first the start of row c, then of row c + 1 */
+    int32_t *const next = p->start + 1; /* next[c]: at first the start of row c of A^T, after the loops its
+                                           end, which is the start of row c + 1 */
     for (int64_t e = 0; e < a->nnz; e++) next[a->col[e] + 1]++;
     for (int64_t c = 1; c <= a->cols; c++) next[c] += next[c - 1];
     for (int64_t i = 0; i < a->rows; i++)

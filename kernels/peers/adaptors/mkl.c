@@ -81,7 +81,7 @@ static const char *mkl_begin(void *handle)
     mkl_product *const q = handle;
     if (type_of(q)->create(q) != SPARSE_STATUS_SUCCESS) return "mkl_sparse_create_csr failed";
     const sparse_operation_t n = SPARSE_OPERATION_NON_TRANSPOSE;
-    /* an unsupported hint is no error: MKL then optimizes without it */
+    /* an unsupported hint is not an error: MKL then optimizes without it */
     if (is_vector(q))
         mkl_sparse_set_mv_hint(q->m, n, general, MANY_CALLS);
     else
