@@ -29,8 +29,8 @@ typedef struct sp_sizes {
     int64_t entries; /**< lower bound of the number of entries; may exclude those that symmetry implies */
 } sp_sizes;
 
-/** A matrix as triplets with 0-based indices. The arrays are in host memory, allocated by sp_alloc(). Of a
- *  matrix that is not general, only the lower or only the upper triangle is stored: each stored entry (i, j),
+/** A matrix as triplets with 0-based indices. The arrays are in host memory, allocated by sp_alloc(). If the
+ *  matrix is not general, only one triangle is stored, the lower or the upper one: each stored entry (i, j),
  *  i != j, implies an entry (j, i). The implied entry has the same value if the matrix is symmetric, the
  *  negated value if it is skew-symmetric, and the conjugate if it is Hermitian. */
 typedef struct sp_coo {

@@ -34,8 +34,8 @@ static inline int sp_columns_sound(const int32_t *ja, int64_t n, int64_t cols)
     return n == 0 || (!bad && ja[0] >= 0 && ja[n - 1] < cols);
 }
 
-/** Returns 1 if sp_columns_sound() would for each of the rows begin .. end - 1, whose starts must be sound.
- *  Local. */
+/** Returns 1 if sp_columns_sound() returns 1 for each of the rows begin .. end - 1. The row starts must be
+ *  sound. Local. */
 int sp_csr_rows_sound(const spmm_csr *a, int64_t begin, int64_t end);
 
 /** Checks the sizes and precision of `a`, and that it has arrays. Local.

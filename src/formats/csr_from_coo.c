@@ -19,11 +19,11 @@
 #include "formats/csr_sort.h"
 
 enum {
-    BLOCK = 1 << 15,      /* triplets per block: an index within a block fits uint16_t */
+    BLOCK = 1 << 15,      /* triplets per block, so that an index within a block fits uint16_t */
     BLOCKS_PER_OWNER = 4, /* a group has at least this many blocks per owner, to balance the lists */
-    GROUPS = 16,          /* approximate number of groups: few barriers, and lists of 1 % of the CSR's size */
-    BUCKETS_LOG2 = 14,    /* log2 of the maximum number of row buckets: the table of owners stays in L1 */
-    MAX_OWNERS = 4096     /* maximum number of owners: an owner fits uint16_t, the histograms stay small */
+    GROUPS = 16,          /* approximate number; 16 need few barriers, and lists of 1 % of the CSR's size */
+    BUCKETS_LOG2 = 14,    /* log2 of the maximum number of buckets; their table of owners stays in L1 */
+    MAX_OWNERS = 4096     /* maximum, so that an owner fits uint16_t and the histograms stay small */
 };
 
 typedef struct builder {
@@ -75,7 +75,7 @@ static void assign_owners(builder *b, const int64_t *count)
 {
     const int64_t rows = b->coo->rows, bucket_rows = INT64_C(1) << b->shift;
     int64_t total = 0, before = 0,
-            entries = 0; /* total, before: weights, that is entries + rows; the last bucket counts as full */
+            entries = 0; /* total, before: sums of entries + rows of buckets; the last counts as full */
     for (int64_t q = 0; q < b->buckets; q++) total += count[q] + bucket_rows;
     int next = 0; /* the owner whose range is to begin next */
     for (int64_t q = 0; q < b->buckets; q++) {

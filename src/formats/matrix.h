@@ -13,8 +13,8 @@ enum {
     SP_PANEL = 8,        /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */
     SP_TILE_COLUMNS = 4, /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
     SP_LEAF_PACK = 8,    /**< sections per pack of long rows of SPMM_PANEL */
-    SP_PANEL_PADDING = 4 /**< elements of val of SPMM_PANEL past the last value: 16 bytes, because a GPU
-                              copies values to shared memory in units of 16 bytes */
+    SP_PANEL_PADDING = 4 /**< number of elements of val after the last value of SPMM_PANEL: at least 16 bytes,
+                              because a GPU copies values to shared memory in units of 16 bytes */
 };
 
 /** A section of a long row (summation.h), the unit of work with which the CUDA kernels sum long rows.
@@ -109,7 +109,7 @@ typedef struct sp_matrix {
     int64_t groups;      /**< SPMM_SELL: number of slices; SPMM_PANEL, _STAGED: number of panels; others: 0 */
     int64_t sections;    /**< SPMM_SELL, _PANEL, _STAGED: number of sections of long rows */
     int64_t partials;    /**< SPMM_SELL: number of sections of rows that have several sections */
-    int64_t packs;       /**< SPMM_SELL: number of packs of sections; SPMM_PANEL, _STAGED: of long rows */
+    int64_t packs;       /**< number of packs: SPMM_SELL: of sections; SPMM_PANEL, _STAGED: of long rows */
     int64_t leaves;      /**< SPMM_PANEL, _STAGED: number of leaves of long rows */
     int64_t units;       /**< SPMM_STAGED: number of units; 0: a block may process any consecutive panels */
     int64_t unit_groups; /**< SPMM_STAGED: number of panels of the largest unit */
@@ -123,7 +123,7 @@ typedef struct sp_matrix {
     /* The next three arrays are NULL in a matrix without sections. */
     sp_section *section; /**< SPMM_SELL: the sections of long rows; rows of several sections come first */
     int32_t *pack;       /**< SPMM_SELL: [packs+1] the first section of each pack; SPMM_PANEL, _STAGED: the
-                              first long row */
+                              first long row of each pack */
     sp_segment *segment; /**< SPMM_SELL: [packs*SP_SEGMENTS] the segments of each pack */
     int64_t *tile_start; /**< SPMM_PANEL, _STAGED: first tile of each panel */
     uint32_t *mask;      /**< SPMM_PANEL, _STAGED: bit set of the stored entries of each tile */
@@ -185,7 +185,7 @@ void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m);
 
 /** Converts a CSR matrix in GPU memory there. For CSR, *m is a view of it. Local.
  *  \param [out] m  the caller destroys it; zeroed on failure
- *  \return as sp_matrix_create(). SPMM_ERR_MEMORY also if the format is converted on the host alone */
+ *  \return as sp_matrix_create(). SPMM_ERR_MEMORY also if only the host can convert to the format */
 spmm_status sp_matrix_create_there(const spmm_csr *on_gpu, spmm_format format, int64_t k, sp_matrix *m);
 
 /** Allocates an array of a matrix in host memory for a conversion, and records the array's size. The contents

@@ -397,8 +397,8 @@ double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column)
     return sp_random_unit(seed, (uint64_t)row, (uint64_t)column);
 }
 
-/** As sp_x_element(), for any type: the imaginary part of a random complex element is another random number,
- *  and is 0 otherwise. */
+/** As sp_x_element(), for any type: in a complex type, the imaginary part of a random element is another
+ *  random number, and that of other elements is 0. */
 static sp_c128 x_value(spmm_precision precision, sp_x_kind kind, uint64_t seed, int64_t row, int64_t column)
 {
     const double re = sp_x_element(kind, seed, row, column);

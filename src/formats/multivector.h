@@ -109,8 +109,8 @@ static inline sp_c128 sp_multivector_at(const spmm_multivector *v, int64_t i, in
 }
 #endif
 
-/** Returns v, row-major, as a multivector of the parts of its elements: of a complex one, a real one with
- *  twice as many columns. Local. */
+/** Returns v, row-major, as a multivector of real numbers. If v is complex, it has twice as many columns,
+ *  because real and imaginary parts are separate elements. Local. */
 static inline spmm_multivector sp_multivector_reals(const spmm_multivector *v)
 {
     const sp_value_type type = sp_type_of(v->precision);

@@ -1,4 +1,4 @@
-/** Estimates the numbers of columns of row panels, which are made on GPUs alone
+/** Estimates the numbers of columns of row panels, which are built only on GPUs
  *  (kernels/cuda/cuda_panels.cu). */
 #include "formats/panel.h"
 

@@ -36,14 +36,14 @@ SP_HOST_DEVICE static inline void sp_sampled_part(const int64_t *irp, const int3
 }
 
 /** Estimates the number of distinct columns per panel, summed over all panels of the block `a`, from up to
- *  `samples` panels of consecutive rows spread evenly over the block. Of long rows, a panel contains leaves.
- *  nnz divided by this sum is the mean number of entries of a panel that use the same row of X. Uses
- *  `threads` threads. Local. */
+ *  `samples` panels of consecutive rows spread evenly over the block. Long rows are cut into leaves
+ *  (summation.h), which take the place of rows in panels. nnz divided by this sum is the mean number of
+ *  entries of a panel that use the same row of X. Uses `threads` threads. Local. */
 double sp_panel_columns(const spmm_csr *a, int64_t samples, int threads);
 
 /** Converts a CSR matrix to SPMM_PANEL, with the rows in the order of sp_cuda_cluster_rows() if rows of a
  *  panel then share more columns. Leaves of long rows follow the rows, in the order of their columns, or are
- *  in clusters with them. Local; complete on return.
+ *  clustered together with the rows. Local; complete on return.
  *  \param [in]  a  SPMM_CSR in GPU memory; the caller keeps it
  *  \param [in]  k  not used
  *  \param [out] m  in GPU memory; the caller destroys it; zeroed on failure

@@ -44,7 +44,7 @@ spmm_status sp_short_rows_create(const spmm_csr *a, int64_t limit, sp_order orde
                                  int64_t *count)
 {
     int64_t next[CLASSES] = {0},
-            first = 0; /* next[c]: first the size of class c, then the position of its next row */
+            first = 0; /* next[c]: first the number of rows of class c, then where its next row is listed */
     *list = NULL;
     for (int64_t i = 0; i < a->rows; i++)
         if (length_of(a, i) <= limit) next[class_of(length_of(a, i), order)]++;

@@ -63,7 +63,8 @@ typedef struct sp_sections {
     int64_t partials;    /**< number of sections of rows that have several sections; these sections come first
                               in the list */
     int64_t entries;     /**< number of entries in all sections */
-    sp_section *section; /**< [count] the partials, then the others by decreasing number of segments */
+    sp_section *section; /**< [count] first those that `partials` counts, then the others by decreasing number
+                              of segments */
     int64_t packs;
     int32_t *pack;       /**< [packs + 1] pack p contains the sections [pack[p], pack[p + 1]) */
     sp_segment *segment; /**< [packs * SP_SEGMENTS] segments of each pack */
