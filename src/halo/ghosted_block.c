@@ -19,7 +19,7 @@ typedef struct setup {
     int any_order;
     int threads;
     int64_t *first; /* [P + 1], first row of X of each rank, from sp_blocks_fit() */
-    /* of the columns that have an entry and belong to another rank, and of the columns that this rank owns */
+    /* two sets: the columns that have an entry and belong to another rank; the columns of this rank */
     sp_column_numbers needs;
 } setup;
 

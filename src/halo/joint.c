@@ -235,7 +235,7 @@ spmm_status sp_joint_list_sums(sp_joint *j)
         sp_free(at);
         return status;
     }
-    /* a counting sort by row, which keeps the order of the ghost rows */
+    /* a counting sort by row, because it keeps the order of the ghost rows */
     l->start[0] = 0;
     for (int64_t i = 0; i < rows; i++) {
         const int64_t count = at[i];
@@ -357,7 +357,7 @@ spmm_status sp_joint_update(const sp_grid *grid, const spmm_block *block, sp_joi
     part_values(a, first, count, &j->rest, NULL);
     for (int p = 0; p < parts; p++) next[p] = p == 0 ? 0 : next[p - 1] + count[p - 1];
     part_values(a, first, next, &j->rest, out);
-    for (int p = 0; p < parts; p++) next[p] = 0; /* from here on: numbers of values to receive */
+    for (int p = 0; p < parts; p++) next[p] = 0; /* now next[p] counts the values to receive */
     for (int t = 0; t < j->moves.targets; t++) {
         const sp_target *const to = &j->moves.target[t];
         next[to->rank] = m->irp[to->first + to->rows] - m->irp[to->first];

@@ -23,8 +23,8 @@ typedef struct sp_joint {
     spmm_csr rest;    /**< the block without the entries that other ranks multiply, in separate arrays */
     sp_moves moves;   /**< the exchange of partial rows */
     spmm_csr partial; /**< the rows that this rank computes for others, [moves.own] x [owned rows of X] */
-    /** [moves.ghost_low + moves.ghost_high] the row of `rest` to which each received partial row is added, in
-     *  the order of S; increasing for each sender */
+    /** [moves.ghost_low + moves.ghost_high] for each received partial row, in the order of S, the row of
+     *  `rest` to which it is added; these rows increase for each sender */
     int32_t *row;
     /** The lists by which rows of S are added to rows of `rest`, in the order of their senders. */
     sp_sum_lists sums;

@@ -24,7 +24,7 @@ typedef struct sp_target {
  *  rows, `ghost_high` rows of other ranks. Members are read-only except for the creator. Zeroed: no rows. */
 typedef struct sp_moves {
     int64_t ghost_low, own, ghost_high;
-    int sources, targets; /**< numbers of ranks: to receive from (sources), to send to (targets) */
+    int sources, targets; /**< number of ranks to receive from (sources), and to send to (targets) */
     sp_source *source;
     sp_target *target;
     int32_t *list; /**< owned rows that are packed for sending, [packed]; NULL for a broadcast */

@@ -20,8 +20,8 @@ typedef struct node_setup {
     int64_t words;
     uint64_t *mine; /* bitmap of the columns of other nodes that this rank needs */
     sp_column_numbers
-        all; /* of the columns of other nodes that the node needs, and of columns from .. to - 1,
-                              which ranks of this node own */
+        all; /* numbers of two sets of columns: the columns of other nodes that this node needs, and columns
+                `from` to `to` - 1, which ranks of this node own */
 } node_setup;
 
 /* ---- ranks ---- */

@@ -21,8 +21,8 @@ typedef struct sp_node_rows {
     int rank, size;       /**< this rank's number in comm; number of ranks in comm */
     int first_rank;       /**< the number that rank 0 of comm has in the process column */
     int64_t low,
-        near; /**< in the node's numbering: number of rows before the rows that its ranks own; number of rows
-                   that these ranks own */
+        near; /**< low: number of rows before the rows that the node's ranks own, in its numbering; near:
+                   number of rows that these ranks own */
     int64_t *begin; /**< [size + 1] first owned row of each rank, in the node's numbering */
     /** [size + 1] rank i receives the ghost rows with numbers share[i] to share[i + 1] - 1. Ghost rows are
      *  counted without the owned rows between them: ghost row g is row g of the common memory if g < low,

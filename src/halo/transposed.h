@@ -22,11 +22,11 @@
 spmm_status sp_ghosted_block_transpose(const sp_ghosted_block *ghosted, int threads,
                                        sp_ghosted_block *transposed);
 
-enum { SP_TRANSPOSED_PARTS = 2 }; /**< parts of the transpose: joint->rest and joint->partial */
+enum { SP_TRANSPOSED_PARTS = 2 }; /**< number of parts of the transpose: joint->rest and joint->partial */
 
 /** The source of each value of the transpose. Zeroed: not determined yet. */
 typedef struct sp_transposed_map {
-    /** for each part: for each of its entries, the index of the entry of the block that is its source */
+    /** for each part: for each of its entries, the index of the source entry in the block */
     sp_value_place *from[SP_TRANSPOSED_PARTS];
 } sp_transposed_map;
 
