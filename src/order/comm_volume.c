@@ -25,7 +25,7 @@ typedef struct workspace {
     int32_t *stamp;  /**< per column of A: the last process row that needs this row of X; -1: none */
     int32_t *node;   /**< per column of A: the last node that needs this row of X from another node; -1: none.
                           NULL if nodes are not marked */
-    int64_t *fresh;  /**< per owner: of `wanted`, the rows that no lower rank on the receiving node needs */
+    int64_t *fresh;  /**< per owner: how many of `wanted` no lower rank on the receiving node needs */
     int64_t *wanted; /**< per owner: number of its rows of X that the current process row needs */
     int32_t *suppliers; /**< list of the owners with wanted > 0 */
     int32_t *ends;      /**< [2] per owner with wanted > 0: its first and last row of X that is needed */
@@ -204,9 +204,9 @@ static void unite(piece_list *l)
     for (int64_t i = 0; i < count; i++) (void)comm_volume_append(l, l->at[i].q, l->at[i].first, l->at[i].end);
 }
 
-/** Counts the entries of rows [from, to), which lie in one line of points, in the line that begins with
- *  column `base`: row i has the columns from i + shift - wide to i + shift + wide, as far as they lie in that
- *  line. */
+/** Counts the entries of rows [from, to), which lie in one line of points, whose columns are in the line that
+ *  begins with column `base`: row i has the columns i + shift - wide to i + shift + wide, as far as they lie
+ *  in that line. */
 static spmm_status count_line(const model *m, int p, int64_t from, int64_t to, int64_t base, int64_t shift,
                               int wide, piece_list *waiting, piece_list *needed)
 {
@@ -306,7 +306,7 @@ static int marks_nodes(const model *m)
     return m->crossing.x_once && m->crossing.per_node > 1 && m->crossing.per_node < (int64_t)m->P * m->Q;
 }
 
-/** Returns the smallest number of process rows that fill whole nodes, but at most P. */
+/** Returns the smallest number of process rows that together fill whole nodes, but at most P. */
 static int rows_of_nodes(const model *m)
 {
     const int per_node = m->crossing.per_node, rows = per_node / greatest_divisor(per_node, m->Q);

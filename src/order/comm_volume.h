@@ -8,7 +8,7 @@
 /** The communication of a rank in the joint exchange (halo/joint.h): rows of X and partial rows of Y. */
 typedef struct sp_joint_count {
     int64_t received, sent;         /**< numbers of rows */
-    int64_t far_received, far_sent; /**< of these, rows that come from other nodes, or are sent to other
+    int64_t far_received, far_sent; /**< rows among these that come from other nodes, or are sent to other
                                          nodes */
     int64_t partial;                /**< number of partial rows of Y among the received rows */
     int receives_from, sends_to;    /**< number of ranks */
@@ -29,9 +29,9 @@ typedef struct sp_rank_count {
                                 another rank */
     int64_t packed_rows;   /**< number of sent rows that must be packed, because the rows for a rank are not
                                 consecutive */
-    /* far_*: communication between nodes, as defined by sp_crossing */
-    int64_t far_rows;     /**< of halo_rows, rows that come from other nodes */
-    int64_t far_sent;     /**< of sent_rows, rows that are sent to other nodes */
+    /* far_*: the part of the communication that crosses between nodes, as sp_crossing counts it */
+    int64_t far_rows;     /**< rows among halo_rows that come from other nodes */
+    int64_t far_sent;     /**< rows among sent_rows that are sent to other nodes */
     int receives_from;    /**< number of ranks that send rows of X to this rank */
     int sends_to;         /**< number of ranks that receive rows of X from this rank */
     int far_from;         /**< of receives_from, ranks on other nodes */

@@ -5,7 +5,7 @@
 
 /** The stencil that most sampled rows have. */
 typedef struct stencil {
-    /* distances of its points from the middle point, ascending, in points */
+    /* distances of the stencil's points from its middle point, ascending, in points */
     int32_t distance[SP_STENCIL_ENTRIES];
     int32_t count;
     int32_t reach[3]; /* extent in points along x, in lines, and in planes */
@@ -59,8 +59,9 @@ static int find_distances(const sp_stencil_sample *row, int32_t unknowns, stenci
 }
 
 /** Determines the stride of a direction from the distances [n] to the points of the stencil in the next line
- *  or plane: their middle if they are symmetric about it. Otherwise returns the multiple of `unit` in their
- *  range that is nearest to the middle, preferably one that divides `all`; 0 if there is no multiple. */
+ *  or plane: if they are symmetric, the stride is their middle; otherwise, the multiple of `unit` in their
+ *  range that is nearest to the middle, preferably one that divides `all`. Returns 0 if there is no such
+ *  multiple. */
 static int64_t find_stride(const int32_t *distance, int n, int64_t unit, int64_t all)
 {
     const int64_t low = distance[0], high = distance[n - 1];
@@ -115,8 +116,8 @@ static int find_directions(stencil *s, int64_t points, sp_stencil_grid *g)
     return i == s->count;
 }
 
-/** A candidate division of the grid: strips of the cross-section, columns, and parts of each column. 0 parts:
- *  blocks take any consecutive rows. */
+/** A candidate division of the grid: the numbers of strips of the cross-section, of columns, and of parts of
+ *  each column. With 0 parts, blocks take any consecutive rows. */
 typedef struct division {
     int64_t strips, columns, parts;
 } division;
@@ -160,7 +161,7 @@ static double cost_of(const site *s, division d)
     const double height = d.parts > 0 ? (double)s->box.height / (double)d.parts : UNIT / (points * unknowns),
                  reads = (1 + around / points) * (1 + up / height) + MOVED;
     if (d.parts == 0) return reads * LOOSE;
-    /* columns that are not processed at the same time share no rows of X; the block with the most units ends
+    /* columns that are processed at different times share no rows of X; the block with the most units ends
      * last */
     const double units = (double)(d.columns * d.parts), blocks = (double)s->blocks,
                  rounds = ceil(units / blocks), front = blocks / (double)d.parts * points,

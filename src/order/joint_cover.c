@@ -13,8 +13,7 @@ typedef struct covering {
     int64_t row_begin, row_end;
     const int64_t *bound;
     int me;
-    int32_t *number;  /* [cols] for each column with entries, its index among such columns of its owner; -1:
-                         the column has no entries */
+    int32_t *number;  /* [cols] number of a column among its owner's columns with entries; -1: none */
     int64_t *entries; /* [parts + 1] index of the first entry of each owner */
     sp_joint_cover *c;
 } covering;
@@ -95,10 +94,10 @@ static void joint_cover_fill(covering *s, int64_t *pair_at, int64_t *entry_at)
     c->start[c->pair[c->parts]] = s->entries[c->parts];
 }
 
-/** Transposes the graph of an owner's entries, so that it lists the pairs of each column. Of several smallest
- *  covers, sp_vertex_cover() returns one with the most vertices of the first kind. With columns as the first
- *  kind, rows of X are preferred to partial rows: rows of X need no addition, and they are received while
- *  interior rows are computed.
+/** Transposes the graph of an owner's entries, so that it lists the pairs of each column. Among several
+ *  smallest covers, sp_vertex_cover() returns one with the most vertices of the first kind. With columns as
+ *  the first kind, rows of X are preferred to partial rows: rows of X need no addition, and they are received
+ *  while interior rows are computed.
  *  \param [in,out] start  [columns + 1], zeroed
  *  \param [out]    adjacent  [entries] indices of pairs, relative to the owner's first pair */
 static void turn_around(const sp_joint_cover *c, int p, int64_t *start, int32_t *adjacent)

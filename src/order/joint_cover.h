@@ -18,7 +18,7 @@ typedef struct sp_joint_cover {
                                rows of X */
     int64_t *start;       /**< [pairs + 1] index in `entry` of the first entry of each pair */
     int64_t *entry;       /**< [entries] indices into the CSR's arrays, increasing in each pair */
-    int32_t *col;    /**< [entries] index of the column among the columns of its owner that have entries */
+    int32_t *col;    /**< [entries] number of the entry's column among its owner's columns with entries */
     int64_t *needed; /**< [parts + 1] index in `comes` of the first column of each owner */
     unsigned char *comes; /**< [columns that have entries] 1: this row of X is sent */
 } sp_joint_cover;

@@ -12,10 +12,10 @@
 #include "formats/summation.h"
 
 /* PLANES: maximum number of positions of a plane. DIGIT: bits of a sort key. DENSE: mean number of entries
- * per row beyond which the layout is of a sample of the columns. LONG: rows and columns with more entries,
- * in the sample, are left out of the layout. FEW: sets of fewer rows are processed by one thread. ON_GPU:
- * number of rows from which a GPU makes the layout: smaller matrices would have too few of the GPU's chunks,
- * which always have the maximum size (order/row_layout.h). */
+ * per row beyond which the layout is of a sample of the columns. LONG: rows and columns with more entries in
+ * the sample are left out of the layout. FEW: sets of fewer rows are processed by one thread. ON_GPU: number
+ * of rows from which a GPU makes the layout: smaller matrices would have too few of the GPU's chunks, which
+ * always have the maximum size (order/row_layout.h). */
 enum {
     AXES = SP_LAYOUT_AXES,
     PLANES = 1 << 16,
@@ -202,7 +202,7 @@ static int is_sampled(const thinned *t, int32_t column)
     return t->below == UINT32_MAX || sp_hash((uint32_t)column, SP_SEED_CLUSTERS) <= t->below;
 }
 
-/** Returns 1 if row i of `a` is too long for the layout: it would join rows that are far apart. */
+/** Returns 1 if row i of `a` is too long for the layout, where it would join rows that are far apart. */
 static int is_long(const spmm_csr *a, const thinned *t, int64_t i)
 {
     return (double)(a->irp[i + 1] - a->irp[i]) * t->below > (double)LONG * UINT32_MAX;

@@ -4,14 +4,13 @@
 
 #include "base/status.h"
 
-/** Cuts the rows of a square matrix into parts by planes through a layout of its graph
- *  (order/row_layout.h): the set of rows is halved by a plane across its longest side, and the halves are
- *  halved in turn (recursive coordinate bisection; Berger and Bokhari: IEEE Trans. Computers C-36(5),
- *  1987). The rows of a part are in the order of a Hilbert curve through the layout, so that rows near one
- *  another share columns. Of a mesh of n points, a cut separates about n^(1/2) rows in two dimensions and
- *  n^(2/3) in three. If clusters of rows share few columns, as in a random graph, the order of the clusters
- *  is cut. Rows and columns with many more entries than most, and part of the columns of dense matrices,
- *  are left out of the layout.
+/** Cuts the rows of a square matrix into parts by planes through a layout of its graph (order/row_layout.h):
+ *  the set of rows is halved by a plane across its longest side, and the halves are halved in turn (recursive
+ *  coordinate bisection; Berger and Bokhari: IEEE Trans. Computers C-36(5), 1987). The rows of a part are in
+ *  the order of a Hilbert curve through the layout, so that rows near one another share columns. In a mesh of
+ *  n points, a cut separates about n^(1/2) rows in two dimensions and n^(2/3) in three. If clusters of rows
+ *  share few columns, as in a random graph, the order of the clusters is cut. Rows and columns with many more
+ *  entries than most, and part of the columns of dense matrices, are left out of the layout.
  *
  *  If this process has opened a GPU, that GPU makes the layout of a matrix of 100,000 rows or more, if it has
  *  the memory. Parts are then cut along the curve, not by planes, and random graphs also get a layout. So the

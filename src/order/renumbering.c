@@ -19,8 +19,8 @@ static const double GRAPH_ENTRY = 1e-6;
 enum { FEW = 20 };
 static const double LESS = 0.5;
 
-/* MOST: the rank that receives most rows must receive less than this fraction of what it receives with the
- * cut by entries, because products wait for it. */
+/* MOST: with another cut, the rank that receives the most rows must receive less than this fraction of the
+ * maximum with the cut by entries, because products wait for that rank. */
 static const double MOST = 0.9;
 
 void sp_renumbering_destroy(sp_renumbering *c)
@@ -72,7 +72,7 @@ static spmm_status begin_candidate(const spmm_csr *a, const sp_cut_setting *s, s
     return sp_alloc((void **)&c->perm, a->rows, sizeof *c->perm, "new numbers of the rows");
 }
 
-/** The order and the parts of the rows by a layout; free_rows() frees the arrays. */
+/** The order of the rows and their parts, from a layout; free_rows() frees the arrays. */
 typedef struct laid_out {
     int32_t *order, *part; /* [rows] */
 } laid_out;
@@ -196,7 +196,7 @@ static const char *rows_text(char *text, size_t n, int64_t rows)
     return text;
 }
 
-/** Writes to why, [n], the number of rows that each cut moves, and which cut is chosen. */
+/** Writes to `why`, of n bytes, how many rows each cut moves in a product, and which cut is chosen. */
 static void explain(const spmm_csr *a, const sp_cut_setting *s, int64_t nnz_rows, const tried_cuts *tried,
                     const sp_renumbering *taken, char *why, size_t n)
 {

@@ -5,7 +5,7 @@
 
 #include "order/partition.h"
 
-/** The reason for a cut by entries if memory is short. */
+/** The reason that is given for a cut by entries if memory is short. */
 #define SP_NO_MEMORY_TO_RENUMBER "auto: by entries, as there is no memory to renumber"
 
 /** The setting for which a cut is made. */
@@ -24,7 +24,7 @@ typedef struct sp_renumbering {
     sp_partition by;
     int64_t *perm;     /**< [rows] new number of each row; NULL: the rows keep their numbers */
     int64_t *begin;    /**< [parts + 1] boundaries of the parts among the new rows */
-    int64_t all, most; /**< rows of X received: by all groups together; by the group that receives the most */
+    int64_t all, most; /**< rows of X received: by all groups; by the group that receives the most */
     double spent;      /**< seconds that it took to make the cut */
 } sp_renumbering;
 
@@ -46,7 +46,7 @@ spmm_status sp_renumbering_make(const spmm_csr *a, const sp_cut_setting *s, sp_p
 
 /** Chooses a cut: the cut by entries, unless a cut by a layout or by METIS moves clearly fewer rows. Such a
  *  candidate is made only if the time that it may save in the expected products exceeds the estimate of the
- *  time that it takes. Too little memory for other cuts is no error, nor is any failure of METIS.
+ *  time that it takes. Too little memory for other cuts is not an error; neither is a failure of METIS.
  *
  *  Local.
  *  \param [in]  a         square

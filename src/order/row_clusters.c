@@ -29,7 +29,7 @@ static void lower(uint32_t *p, uint32_t value)
            !__atomic_compare_exchange_n(p, &now, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
-/** Returns the end of the entries of row i that are hashed: all entries, but none of a long row. */
+/** Returns the end of the hashed entries of row i: all entries, or none if the row is long. */
 static int64_t row_end(const spmm_csr *a, int64_t i)
 {
     return a->irp[i + 1] - a->irp[i] <= SP_CHAIN ? a->irp[i + 1] : a->irp[i];

@@ -10,7 +10,7 @@
 
 enum { AXES = SP_LAYOUT_AXES, PIVOTS = SP_LAYOUT_PIVOTS };
 
-#define ALL (INT64_MAX / 2) /* as the argument `most` of smooth(): no limit */
+#define ALL (INT64_MAX / 2) /* as the argument `most` of smooth(): no limit on the number of neighbors */
 
 /* ---- eigenvectors ---- */
 
@@ -133,7 +133,7 @@ static void visit_edges(const pattern *m, int store, chunk_graph *g)
 static spmm_status remove_repeated(chunk_graph *g)
 {
     int64_t to = 0;
-    int32_t *seen; /* of each vertex, 1 plus the last vertex whose neighbor it was */
+    int32_t *seen; /* [vertices]: 1 plus the last vertex that had this vertex as a neighbor */
     TRY(sp_alloc_zero((void **)&seen, g->vertices, sizeof *seen, "graph of rows"));
     for (int32_t v = 0; v < g->vertices; v++) {
         const int64_t begin = g->start[v], end = g->start[v + 1];

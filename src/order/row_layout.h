@@ -10,8 +10,8 @@
  *  (pieces), then of the rows.
  *
  *  This suits connected graphs of two- or three-dimensional meshes. Components of a graph that is not
- *  connected may overlap in space. A mean is over the columns of a row: rows of an unsymmetric matrix drift
- *  toward the rows that their columns name. */
+ *  connected may overlap in space. A row's neighbors are the rows that its columns name, and rows of an
+ *  unsymmetric matrix drift toward these. */
 #ifndef SP_ROW_LAYOUT_H
 #define SP_ROW_LAYOUT_H
 
@@ -23,8 +23,8 @@ enum {
     SP_LAYOUT_PIVOTS = 32,   /**< vertices from which distances are computed */
     SP_LAYOUT_AXES = 3,      /**< coordinates of a row */
     SP_LAYOUT_EDGES = 2,     /**< entries of a row that become edges; more for small chunks on the host */
-    SP_LAYOUT_NEIGHBORS = 8, /**< a row moves to the mean of about this many neighbors at most; of all in the
-                                  last passes (SP_LAYOUT_WHOLE_PASSES) */
+    SP_LAYOUT_NEIGHBORS = 8, /**< a row moves to the mean of about this many neighbors at most; in the last
+                                  passes (SP_LAYOUT_WHOLE_PASSES), of all */
     SP_LAYOUT_CHUNK_PASSES = 10, /**< number of times that chunks move to the mean of their neighbors */
     SP_LAYOUT_PIECE_PASSES = 60, /**< number of times that pieces do so */
     SP_LAYOUT_ROW_PASSES = 10,   /**< number of times that rows do so */

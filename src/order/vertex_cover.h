@@ -16,7 +16,7 @@ typedef struct sp_bipartite {
  *  is derived from a maximum matching, which has as many edges as the set has members (D. Koenig, "Graphok es
  *  matrixok", Matematikai es Fizikai Lapok 38, 1931); the matching is computed with the algorithm of Hopcroft
  *  and Karp ("An n^5/2 algorithm for maximum matchings in bipartite graphs", SIAM Journal on Computing 2,
- *  1973). The result depends only on the graph. Of all smallest sets, it is the one with the most rows.
+ *  1973). The result depends only on the graph. Among all smallest sets, the result has the most rows.
  *
  *  Local. Time: at most of the order of edges * sqrt(rows + cols). Memory: 20 bytes per row and 4 bytes per
  *  column.
