@@ -11,7 +11,7 @@ typedef struct sp_vectors {
     sp_isa isa;
     int grouped;
     int64_t k, x_ld,
-        ld; /**< the parameters of the choice; ld: the smaller leading dimension of X and Y, in elements */
+        ld; /**< the arguments of the choice; ld: the smaller leading dimension of X and Y, in elements */
     const sp_width *width;
     int64_t blocks; /**< number of column blocks into which the vectors of a row of X are divided */
 } sp_vectors;

@@ -94,7 +94,7 @@ static spmm_status prepare_sorted(const sp_setup *setup, void **state)
     return cpu_ordered_prepare(setup, sort_by_length, state);
 }
 
-/** For a large X, if rows that share columns are numbered far apart. On a CPU with 32 MB of cache,
+/** Suits a large X if rows that share columns are numbered far apart. On a CPU with 32 MB of cache,
  *  cpu_clustered was faster when X had 16 MB or more. */
 SP_SUITS(cpu_clustered)
 {
@@ -107,7 +107,7 @@ SP_SUITS(cpu_clustered)
     return SP_SUITS_FIRST;
 }
 
-/** For few columns, if a loop over rows mispredicts most of their ends. On Zen 4 and Zen 5 CPUs cpu_sorted
+/** Suits few columns if a loop over rows mispredicts most of their ends. On Zen 4 and Zen 5 CPUs cpu_sorted
  *  was faster than cpu_csr if more than a fifth of the rows differ in length from the previous row, a row of
  *  X has at most 32 bytes and long rows have at most half of the entries. */
 SP_SUITS(cpu_sorted)

@@ -1,13 +1,13 @@
-/** Implementation of the kernels cpu_csr, cpu_clustered, cpu_sorted, cpu_ell and cpu_ell_nopad (also of
- *  cpu_sell for several columns, and of cpu_segmented if memory lacks for its copy): products that
- *  the CPU computes row by row, for formats that store the entries of each row of A contiguously. */
+/** Implements the kernels cpu_csr, cpu_clustered, cpu_sorted, cpu_ell and cpu_ell_nopad, cpu_sell for several
+ *  columns, and cpu_segmented if its copy does not fit in memory: products that the CPU computes row by row,
+ *  for formats that store the entries of each row of A contiguously. */
 #ifndef SP_CPU_ROWS_H
 #define SP_CPU_ROWS_H
 
 #include "kernels/kernel.h"
 
-/** Prepares products with a matrix, as the prepare() of a kernel: finds runs of rows, cuts long rows into
- *  parts, and chooses the prefetch distance.
+/** The prepare() of a kernel: finds runs of rows, cuts long rows into parts, and chooses the prefetch
+ *  distance.
  *
  *  \param [in] begin, end  row i of A has the entries begin[i] .. end[i] - 1 of col and val; consecutive rows
  *                          of equal length must begin at equal distances. Both arrays must outlive the state.
@@ -36,11 +36,11 @@ int sp_rows_ranges(const int64_t *begin, const int64_t *end, int64_t rows, int t
 const void *sp_common_value(const void *val, spmm_precision precision, const int64_t *begin,
                             const int64_t *end, int64_t rows, int threads);
 
-/** Computes Y := A X, as the run() of a kernel; launch->state must come from sp_rows_create().
+/** The run() of a kernel: computes Y := A X. launch->state must come from sp_rows_create().
  *  \return SPMM_OK */
 spmm_status sp_rows_run(const sp_launch *launch);
 
-/** Adapts a state to setup->k columns, as the set_k() of a kernel; accepts NULL.
+/** The set_k() of a kernel: adapts a state to setup->k columns; accepts NULL.
  *  \return SPMM_OK */
 spmm_status sp_rows_set_k(const sp_setup *setup, void *state);
 
@@ -48,10 +48,10 @@ spmm_status sp_rows_set_k(const sp_setup *setup, void *state);
  *  NULL. */
 void sp_rows_destroy(void *state);
 
-/** Lists the values of the copy that sp_rows_create_ordered() took over, as the values() of a kernel. */
+/** The values() of a kernel: lists the values of the copy that sp_rows_create_ordered() took over. */
 int sp_rows_values(void *state, sp_value_copy *copies);
 
-/** Checks whether all values are equal, as the new_values() of a kernel; if so, products read a single value.
+/** The new_values() of a kernel: checks whether all values are equal; if so, products read a single value.
  *  After this call, products with few columns read the values in f64; before it, they may read a copy in f32.
  *  Accepts NULL.
  *  \return SPMM_OK */

@@ -196,7 +196,7 @@ static spmm_status cpu_segmented_run(const sp_launch *l)
     return SPMM_OK;
 }
 
-/** For long rows, each of which reaches over much of X. On a CPU with 1 MB of L2 cache per core,
+/** Suits long rows, each of which reaches over much of X. On a CPU with 1 MB of L2 cache per core,
  *  cpu_segmented was faster for rows of X of 256 bytes or more, and about as fast as cpu_csr with 128. */
 SP_SUITS(cpu_segmented)
 {

@@ -21,14 +21,14 @@ enum {
 };
 
 typedef struct sell {
-    void *plain; /* a state from sp_rows_create(), for products of several columns, or of one if memory lacked
-                    for slices; NULL: there were no such products */
+    void *plain; /* a state from sp_rows_create(), for products of several columns, or of one if the slices
+                    did not fit in memory; NULL: there were no such products */
     sp_slices slices;
     sp_pieces pieces;
     sp_isa isa;
-    /* Thread t of `ranges` computes slices begin[t] .. begin[t + 1] - 1, which are of segments, and slices
-     * row_begin[t] .. row_begin[t + 1] - 1, which are of rows. A range has consecutive pieces of A, so that
-     * threads write to common cache lines of Y only where ranges meet. */
+    /* Thread t of `ranges` computes the slices begin[t] .. begin[t + 1] - 1, which contain segments, and the
+     * slices row_begin[t] .. row_begin[t + 1] - 1, which contain rows. A range has consecutive pieces of A,
+     * so that threads write to common cache lines of Y only where ranges meet. */
     int ranges;
     int64_t *begin;     /* [2 * (ranges + 1)]; NULL: there are no slices */
     int64_t *row_begin; /* begin + ranges + 1 */
@@ -323,7 +323,7 @@ static spmm_status cpu_sell_run(const sp_launch *l)
     return SPMM_OK;
 }
 
-/** For one column, if a loop over rows mispredicts most of their ends. On Zen 4 and Zen 5 CPUs cpu_sell was
+/** Suits one column if a loop over rows mispredicts most of their ends. On Zen 4 and Zen 5 CPUs cpu_sell was
  *  faster than cpu_csr if a fifth of the rows differ in length from the previous row. */
 SP_SUITS(cpu_sell)
 {

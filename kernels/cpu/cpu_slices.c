@@ -1,6 +1,6 @@
 /** Instantiates the loops of cpu_slices_loops.h. A vector of elements of X is assembled from single loads,
- *  because products with the gather instruction take 1.35 times as long on a Zen 5 CPU, and as long on a
- *  Sapphire Rapids (bench/records/HISTORY.md). */
+ *  because products with the gather instruction take 1.35 times as long on a Zen 5 CPU, and the same time on
+ *  a Sapphire Rapids (bench/records/HISTORY.md). */
 #include "kernels/cpu/cpu_slices.h"
 
 #include <string.h>
@@ -191,7 +191,7 @@ AVX2 SP_INLINE static __m128 pair_c64(const sp_c64 *p)
     _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_set_m128d(AT_C128(b), AT_C128(a))), \
                        _mm256_set_m128d(AT_C128(d), AT_C128(c)), 1)
 
-/** Returns the lengths of two values, each for both parts. */
+/** Returns the lengths of two pieces, each twice, for both parts of a value. */
 AVX2 SP_INLINE static __m128i twice_2(const uint8_t *p)
 {
     uint16_t bytes;

@@ -94,7 +94,7 @@ TARGET SP_INLINE static VECTOR NAME(leaves)(const VALUE *val, const void *col, c
                                             const int conjugate, const int equal, const int near,
                                             const int fetch)
 {
-    VECTOR sum = MINUS_ZERO; /* -0 + a is a for every a */
+    VECTOR sum = MINUS_ZERO; /* -0 leaves any number unchanged when added */
     for (int from = 0; from < most; from += SP_LEAF) {
         const int end = from + SP_LEAF < most ? from + SP_LEAF : most;
         const VECTOR leaf = NAME(chain)(val, col, lengths, from, end < even ? end : even, end, x, ldx,

@@ -11,7 +11,8 @@ typedef struct gradient_dots {
     const void *g, *x;
     void *values;
     int64_t k, ldg, ldx, stride; /* stride: elements from one value to the next */
-    int64_t prefetch;            /* rows of X are prefetched this many entries ahead; 0: not at all */
+    int64_t prefetch;            /* rows of X are prefetched this many entries ahead; 0: they are not
+                                    prefetched */
 } gradient_dots;
 
 /** Computes entries begin .. end - 1. */
@@ -115,7 +116,7 @@ void sp_cpu_values_gradient(const spmm_csr *a, const spmm_multivector *g, const 
                             spmm_multivector *values, int threads)
 {
     enum {
-        FEW = 1 << 14,       /* entries for which the choice of a distance would take too long */
+        FEW = 1 << 14,       /* with fewer entries, choosing a distance would take too long */
         NEAR_BYTES = 8 << 20 /* of an X whose rows come from caches: loads ahead of time suffice */
     };
     dots_loop *const loop = loop_for(a->precision);
