@@ -17,7 +17,7 @@ void sp_baseline_rows(const sp_launch *l, sp_baseline_product *product)
     {
         SP_DEFAULT_FP;
         /* one iteration is one chunk: with a plain schedule(static) the first thread would get two of them if
-         * the rows are no multiple of 16 times the threads */
+         * the number of rows is not a multiple of 16 times the number of threads */
 #pragma omp for schedule(static, 1)
         for (int64_t begin = 0; begin < rows; begin += chunk)
             product(l, begin, begin + chunk < rows ? begin + chunk : rows);

@@ -12,10 +12,11 @@
 namespace {
 
 enum {
-    QUEUE_BLOCK = 256,   /* maximum number of threads per block, unless the user sets a block size;
-                            with small blocks of threads, all blocks finish at about the same time */
-    ITEM_WORK = 1 << 15, /* work of a row block, its entries times K: enough to outweigh a fetch */
-    LONG_ROW = 512,      /* entries; a longer row is a row block by itself */
+    QUEUE_BLOCK = 256,   /* maximum number of threads per block, unless the user sets a block size: small
+                            blocks of threads all finish at about the same time */
+    ITEM_WORK = 1 << 15, /* work of a row block, its entries times K, which must outweigh the time of a
+                            fetch */
+    LONG_ROW = 512,      /* maximum number of entries of a row that shares a row block with other rows */
     MAX_ITEM = 1 << 12   /* maximum number of entries in a row block of several rows, whatever ITEM_WORK is */
 };
 
