@@ -40,11 +40,11 @@ __global__ void __launch_bounds__(THREADS)
     if (values) found[1] = mark;
 }
 
-/** Results of check_rows(), in GPU memory; zeroed before. */
+/** Results of check_rows(), in GPU memory; which the caller zeroes. */
 struct facts {
     unsigned long long nnz, longest, wrong_starts, wrong_columns;
-    /** Number of entries whose column is not above that of the entry before, and of the first entries of rows
-     *  among these. If the numbers are equal, columns increase within all rows. */
+    /** Number of entries whose column is not above the column of the previous entry, and how many of these
+     *  are the first of their row. If the numbers are equal, columns increase within all rows. */
     unsigned long long descents, at_starts;
 };
 
@@ -88,7 +88,7 @@ spmm_status check(const spmm_rows *a, int64_t rows, int64_t cols, int64_t *irp, 
     enum { ENTRIES = 8 }; /* entries of a row of a typical matrix */
     const cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
     TRY(sp_device_zero(there, sizeof *there));
-    /* (only the GPU knows the number of entries so far) */
+    /* (only the GPU knows the number of entries at this point) */
     check_rows<<<blocks_for((rows + 1) * ENTRIES), THREADS, 0, stream>>>(*a, rows, cols, irp, there);
     TRY(sp_device_launched("check_rows"));
     return sp_device_download(here, there, sizeof *here);

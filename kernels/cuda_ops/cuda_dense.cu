@@ -16,7 +16,8 @@ extern "C" {
 
 namespace {
 
-constexpr int BLOCK = 256, SUB = 4; /* threads per block; rows and columns of the result per thread */
+constexpr int BLOCK = 256, SUB = 4; /* BLOCK: threads per block; SUB: rows and columns of the result per
+                                       thread */
 
 template <typename T> struct matrix {
     T *data;
@@ -47,7 +48,7 @@ __device__ inline void stage(const matrix<T> &v, int64_t row, int64_t end, int64
     }
 }
 
-/** Adds the products of the staged rows that belong to this thread's group. */
+/** Adds the products of those staged rows that this thread's group processes. */
 template <int SIDE>
 __device__ inline void add_staged(const double *x, const double *y, int group, int i, int j,
                                   double (&sum)[SUB][SUB])
@@ -185,8 +186,8 @@ template <typename T> __global__ void __launch_bounds__(BLOCK) squares(const mat
 /* ---- alpha X R + beta Y ---- */
 
 constexpr int SIDE = 64,
-              DEPTH = 16; /* rows and columns of Y that a block computes; number of columns of X that are
-                             staged at a time */
+              DEPTH = 16; /* rows and columns of Y per block; number of columns of X that are staged at a
+                             time */
 
 /** Computes the 64 rows of X R that start at `row`, in the 64 columns that start at `column`. Each thread
  *  adds its 4 x 4 elements to `sum`. r is [x.k x l]. */

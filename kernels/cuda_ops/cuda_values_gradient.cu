@@ -19,7 +19,7 @@ template <typename T> struct dots {
     int64_t nnz, rows, k, ldg, ldx, stride;
 };
 
-/** Returns the last row r with start[r] <= e, the same e in all lanes, which search together. */
+/** Returns the last row r with start[r] <= e. All lanes search together, for the same e. */
 __device__ inline int64_t row_of_entry(const int64_t *start, int64_t rows, int64_t e)
 {
     const int lane = (int)(threadIdx.x % WARP);
@@ -76,7 +76,7 @@ template <int N, typename T> __device__ inline void add_over_lanes(T (&s)[N][OWN
 }
 
 /** V: columns per load. L: lanes per entry; fewer than MOST_LANES if k is so small that the other lanes would
- *  have no column. Entries are in rounds of N, so that f64 has enough registers. */
+ *  have no column. Entries are processed in rounds of N, so that f64 has enough registers. */
 template <typename T, int V, int L>
 __global__ void __launch_bounds__(GRADIENT_BLOCK) values_gradient(dots<T> d)
 {
