@@ -11,7 +11,7 @@
 
 #include "spmm_types.h"
 
-/* SP_BOTH marks functions that can also be called on a GPU; cuda_series.cuh defines it as `__host__
+/* SP_BOTH marks functions that GPU code can also call; cuda_series.cuh defines it as `__host__
  * __device__`. */
 #ifndef SP_BOTH
 #define SP_BOTH

@@ -135,7 +135,7 @@ spmm_status sp_series_transpose(const sp_series *from, sp_series *to, int thread
     return SPMM_OK;
 }
 
-/* ---- sums over series with weights, and dot products with them, from which mean coefficients follow ---- */
+/* ---- weighted sums of series, and dot products with these sums, for mean coefficients ---- */
 
 enum { STRIP = 512 }; /* columns that are summed at a time: their sums stay in the cache */
 
