@@ -152,8 +152,8 @@ int mm_is_valid(MM_typecode matcode);
 
 /* ---- whole matrices in coordinate format ---- */
 
-/** Writes a matrix in coordinate format. The entries are written as given: of a symmetric matrix, the caller
- *  passes one triangle.
+/** Writes a matrix in coordinate format. The entries are written as given: the caller passes only one
+ *  triangle of a symmetric matrix.
  *  \param [in] fname  a file to create or overwrite, or "stdout"
  *  \param [in] I, J   1-based row and column indices, [nz]
  *  \param [in] val    values, [nz]; for complex matrices [2 nz], real and imaginary parts alternating; not

@@ -72,8 +72,8 @@ extern "C" {
 
 /* A program and libspmm must be compiled with the same mpi.h. A library built with make MPI=0 lacks this
  * symbol; it has another one, which its own mpi.h names. So a mismatch fails at link or load time, and the
- * name of the missing symbol is the message. A program that opens libspmm by dlopen(), or uses only its
- * types, defines SPMM_NO_MPI_CHECK. */
+ * name of the missing symbol is the message. A program that opens libspmm by dlopen(), or uses only the types
+ * of this header, must define SPMM_NO_MPI_CHECK. */
 #ifndef SPMM_MPI_CHECK
 #define SPMM_MPI_CHECK spmm_ERROR_program_compiled_with_MPI_but_libspmm_is_of_make_MPI_0__link_one_of_its_MPI
 #endif
