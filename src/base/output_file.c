@@ -81,7 +81,7 @@ spmm_status sp_destination_find(const char *path, sp_destination *to)
         to->file = s;
         return SPMM_OK;
     }
-    /* a name under /proc/self/fd of an open file that has no other name: a stream */
+    /* a name under /proc/self/fd of an open file without another name is treated as a stream */
     if (there && to->file.st_nlink == 0) return SPMM_OK;
     to->kind = SP_TO_NEW;
     errno = path[0] ? EISDIR : ENOENT;

@@ -19,7 +19,7 @@ typedef struct sp_destination {
     enum { SP_TO_NEW, SP_TO_OLD /* a regular file */, SP_TO_STREAM } kind;
     char target[PATH_MAX]; /**< the file's name with symbolic links followed; unused for a stream */
     int standard;          /**< 1: the stream is standard output, 2: it is standard error, 0: neither */
-    struct stat file;      /**< of the file or stream; of the folder if kind is SP_TO_NEW */
+    struct stat file;      /**< stat() of the file or stream, or of the file's folder if kind is SP_TO_NEW */
 } sp_destination;
 
 typedef struct sp_output_file {

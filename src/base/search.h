@@ -36,8 +36,8 @@ SP_LOWER_BOUND(sp_lower_bound, int64_t, int64_t)
 SP_LOWER_BOUND(sp_lower_bound_i32, int32_t, int64_t)
 SP_LOWER_BOUND(sp_lower_bound_u64, uint64_t, uint64_t)
 
-/** Returns the i in [low, high] where total(of, i) is nearest to `wanted`, the lower one only if it is nearer
- *  than the next. total() does not decrease. Local. */
+/** Returns the i in [low, high] where total(of, i) is nearest to `wanted`; of two that are equally near, the
+ *  higher one. total() does not decrease. Local. */
 static inline int64_t sp_nearest_total(int64_t (*total)(const void *of, int64_t i), const void *of,
                                        int64_t low, int64_t high, int64_t wanted)
 {

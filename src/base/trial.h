@@ -33,7 +33,7 @@ typedef struct sp_trial_ops {
     spmm_status (*make)(void *of, int i, void **made);
     /** Runs a candidate once. All ranks call it equally often, also after a failure. */
     spmm_status (*run)(void *of, void *made);
-    /** Waits for the end of runs that run() only starts; NULL if run() waits itself. */
+    /** Waits until runs that run() only starts have ended; NULL if run() itself waits. */
     spmm_status (*wait)(void *of);
     /** Frees a candidate; accepts NULL, and the remains of a failed make(). Collective if make() is. */
     void (*destroy)(void *of, void *made);

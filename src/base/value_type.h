@@ -26,7 +26,7 @@ typedef struct sp_value_type {
     double most;         /**< largest finite value of a part */
 } sp_value_type;
 
-/** Number of types, and of real types, which are the first. */
+/** Number of types, and of real types. The real types come first. */
 #define SP_ONE_(...) +1
 enum { SP_TYPES = 0 SP_VALUE_TYPES(SP_ONE_, ), SP_REALS = 0 SP_REAL_TYPES(SP_ONE_, ) };
 
@@ -100,7 +100,7 @@ static inline sp_value_type sp_type_of(spmm_precision p)
 static inline int sp_is_complex(spmm_precision p) { return sp_type_of(p).parts == 2; }
 
 /** Returns 1 if values of type p are rounded when they are converted to type `to`, which is real if and only
- *  if p is, else 0. Local. */
+ *  if p is real, else 0. Local. */
 static inline int sp_rounds(spmm_precision p, spmm_precision to)
 {
     return sp_type_of(to).digits < sp_type_of(p).digits;
@@ -116,8 +116,8 @@ static inline double sp_rounded(double value, spmm_precision p)
 }
 
 #ifndef __cplusplus /* C++ converts no complex numbers */
-/** Returns element i of an array of values of type p in host memory, as a double; NaN for a complex type, so
- *  that no caller takes a part of a value for the value. Local. */
+/** Returns element i of an array of values of type p in host memory, as a double. Returns NaN if p is
+ *  complex, so that no caller mistakes the real part for the whole value. Local. */
 static inline double sp_value_get(const void *values, spmm_precision p, int64_t i)
 {
 #define GET(T) return (double)((const T *)values)[i];
@@ -178,8 +178,8 @@ static inline double sp_part_not_finite(sp_c128 v)
     return __builtin_isfinite(__real__ v) ? __imag__ v : __real__ v;
 }
 
-/** Adds the product of two complex values to a third one by four fused multiply-adds: FMA, of their real
- *  type. This order of the four is a part of the canonical order (formats/summation.h). */
+/** Adds the product of two complex values to a third one by four fused multiply-adds: FMA, which is of their
+ *  real type. This order of the four operations is a part of the canonical order (formats/summation.h). */
 #define SP_COMPLEX_FMA(FMA, a, x, sum)                                                              \
     __builtin_complex(FMA(-__imag__(a), __imag__(x), FMA(__real__(a), __real__(x), __real__(sum))), \
                       FMA(__imag__(a), __real__(x), FMA(__real__(a), __imag__(x), __imag__(sum))))
