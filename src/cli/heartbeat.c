@@ -39,7 +39,7 @@ static void end_process(int signal)
     _exit(sp_exit_code(SPMM_ERR_MPI));
 }
 
-/** Sets the timer; 0: none. A signal, because threads may hold locks of stdio or MPI when it is time. */
+/** Sets the timer; 0: none. It raises a signal, because threads may then hold locks of stdio or MPI. */
 static void set_timer(double seconds)
 {
     const struct sigaction action = {.sa_handler = end_process};

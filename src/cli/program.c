@@ -95,7 +95,7 @@ static const struct {
 } launchers[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, /* mpirun of Open MPI */
     {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},   /* mpirun_rsh of MVAPICH */
-    {"PMI_RANK", "PMI_SIZE"},                         /* Hydra of MPICH and Intel, srun --mpi=pmi2, PALS */
+    {"PMI_RANK", "PMI_SIZE"},                         /* Hydra (MPICH, Intel MPI), srun --mpi=pmi2, PALS */
     {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},              /* flux run */
     {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},     /* jsrun */
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},         /* srun */

@@ -3,8 +3,8 @@
 #ifndef SP_PROGRESS_H
 #define SP_PROGRESS_H
 
-/** Returns 1 if stderr of this process is displayed on a terminal: its own, or that of Open MPI's mpirun,
- *  which forwards stderr through a pipe; 0 for files and other pipes. Checks only once. */
+/** Returns 1 if stderr of this process is displayed on a terminal: its own one, or that of Open MPI's mpirun,
+ *  which forwards stderr by a pipe; 0 for files and other pipes. Checks only once. */
 int sp_progress_is_seen(void);
 
 /** Shows `fraction` as a percentage; removes the line if it is 1 or more. A callback for readers and for the
