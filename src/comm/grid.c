@@ -17,8 +17,8 @@ static void load_topologies(void)
 static spmm_status grid_create(MPI_Comm comm, int dimensions, const int *dims, const int *periodic,
                                MPI_Comm *cart)
 {
-    /* Open MPI 4 loads them in the process's first MPI_Cart_create(), without a lock. The first call concerns
-     * this rank alone: a thread that waits for it does not wait for another rank. */
+    /* Open MPI 4 loads its topology modules in the process's first MPI_Cart_create(), without a lock. The
+     * first call concerns this rank alone: a thread that waits for it does not wait for another rank. */
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load_topologies);
     return SP_MPI(MPI_Cart_create(comm, dimensions, dims, periodic, 0, cart));

@@ -17,7 +17,7 @@ typedef struct job {
     const char *function;
     MPI_Comm comm;
     int size;
-    const spmm_multivector *x, *y; /* y is NULL for the sums of squares of the columns of x */
+    const spmm_multivector *x, *y; /* y is NULL if the sums of squares of the columns of x are computed */
     int64_t count;                 /* number of sums */
     int64_t slice;                 /* a rank adds `slice` of the sums over all ranks; size * slice >= count */
     double *sums;                  /* [size * slice]: this rank's sums, later the sums over all ranks */
@@ -103,7 +103,7 @@ spmm_status spmm_multivector_dot_complex(MPI_Comm comm, const spmm_multivector *
     const spmm_status status = inner_products_run(&j, check_dot(&j, g, ldg, 1));
     for (int64_t i = 0; status == SPMM_OK && i < x->k; i++)
         for (int64_t c = 0; c < y->k; c++) {
-            /* the products of the real part of x, and of its imaginary part, with both parts of y */
+            /* the products of both parts of x, real and imaginary, with both parts of y */
             const double *const re = j.sums + 4 * i * y->k + 2 * c, *const im = re + 2 * y->k;
             g[i * ldg + c] = __builtin_complex(re[0] + im[1], re[1] - im[0]);
         }
