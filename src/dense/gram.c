@@ -79,7 +79,7 @@ typedef struct operand {
 
 /** Returns rows [row, row + n) of columns [column, column + columns) of v: in place if they form whole tiles
  *  of f64 and the rows of v are short, else packed. Long rows are packed because few of them would fit in the
- *  cache at a time, fewest if their distance is a power of two.
+ *  cache at a time, and even fewer if their distance is a power of two.
  *  \param [in] packed  space for a chunk */
 static operand rows_of(const spmm_multivector *v, int64_t row, int64_t n, int64_t column, int64_t columns,
                        int width, double *packed)

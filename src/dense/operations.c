@@ -118,8 +118,8 @@ spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, cons
     return y->rows > 0 && y->k > 0 ? sp_times(a, x, r, ldr, b, y) : SPMM_OK;
 }
 
-/** Computes Y := alpha X R + beta Y of complex values, beta real, as the product of the real multivectors of
- *  their parts: of an element of R, the parts of X are multiplied by a 2 x 2 matrix. */
+/** Computes Y := alpha X R + beta Y for complex values and a real beta as a product of real multivectors,
+ *  whose columns are the parts. Each element of R becomes a 2 x 2 matrix. */
 static spmm_status times_by_parts(spmm_complex alpha, const spmm_multivector *x, const spmm_complex *r,
                                   int64_t ldr, double beta, const spmm_multivector *y)
 {

@@ -17,7 +17,7 @@ static void NAME(pack)(const small_product *p, const double *r, int64_t ldr, voi
 }
 
 /** Computes rows [row, row + n) of X R.
- *  \param [out] work  the rows, [CHUNK x p->cols], followed by space for SP_TILE_ROWS rows of x */
+ *  \param [out] work  [CHUNK x p->cols] the rows, followed by space for SP_TILE_ROWS rows of x */
 static void NAME(multiply)(const small_product *p, int64_t row, int64_t n, VALUE *work)
 {
     const spmm_multivector *const x = p->x;
