@@ -137,7 +137,7 @@ spmm_status sp_cuda_find_places(const void *number, int64_t count, int size, int
 typedef struct sp_rows_facts {
     int64_t nnz, longest;     /**< number of entries of the matrix and of its longest row */
     int starts_sound;         /**< 1: row starts begin with 0, do not decrease and are at most nnz */
-    int in_range, increasing; /**< 1: all columns are; set only if starts_sound is 1 */
+    int in_range, increasing; /**< 1: all columns are in range; they increase. Set if starts_sound is 1 */
 } sp_rows_facts;
 
 /** Checks a CSR matrix [rows x cols] in device memory, and copies its row starts. Local.

@@ -10,7 +10,7 @@
  *  `unmatched`; it does not affect the other members. */
 typedef struct sp_difference {
     int64_t different;     /**< number of elements that are not bitwise equal (all NaNs count as equal) */
-    int64_t unmatched;     /**< how many of the different elements are not finite in y, in ref, or in both */
+    int64_t unmatched;     /**< number of different elements that are not finite in y, in ref, or in both */
     double max_absolute;   /**< largest |y - ref| of any element */
     double max_relative;   /**< largest |y - ref| / |ref| of any element; |y| if ref is 0 */
     double mean_relative;  /**< sum of |y - ref| / |ref| (|y| if ref is 0) over the elements, divided by the

@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-/** Returns the size in bytes of a last-level cache: that of the first core to which the first caller is
- *  bound; 32 MiB if the system does not tell. A processor may have several such caches. */
+/** Returns the size in bytes of the last-level cache of the first core to which the first caller is bound; 32
+ *  MiB if the system does not provide it. A processor may have several such caches. */
 int64_t sp_last_cache_bytes(void);
 
 /** Returns 1 if this build contains hwloc, else 0. */
