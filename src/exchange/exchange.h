@@ -20,8 +20,8 @@ typedef struct sp_exchange_options {
     /** SPMM_TRANSPORT_SHARED requires `node`. SPMM_TRANSPORT_AUTO: MPI for host memory; for GPU memory the
      *  available transport that is the fastest in a short measurement */
     spmm_transport transport;
-    const struct sp_node_rows *node; /**< SPMM_TRANSPORT_SHARED: the rows that the ranks of a node share, of
-                                          which the exchange gets `moves`; must outlive the exchange */
+    const struct sp_node_rows *node; /**< SPMM_TRANSPORT_SHARED: the rows that the ranks of a node share,
+                                          whose `moves` the exchange gets; must outlive the exchange */
     int queued;                      /**< 1: prefer a transport for which sp_exchange_queues() returns 1 */
     int untimed;                     /**< 1: do not time; use the first transport that works */
     int alone;   /**< 1: no kernel runs during the exchange, so the exchange may use the stream of the
@@ -34,7 +34,7 @@ typedef struct sp_exchange_options {
 } sp_exchange_options;
 
 /** Creates an exchange. Allocates its buffers and message lists, so that later exchanges allocate nothing.
- *  (Exception: with SPMM_TRANSPORT_PEER, the ranks that write to an X map it in the first exchange of the
+ *  (Exception: with SPMM_TRANSPORT_PEER, the ranks that write to an X map it in the first exchange of that
  *  X.)
  *
  *  Collective over grid->comm.

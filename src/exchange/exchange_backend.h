@@ -43,7 +43,7 @@ typedef struct sp_exchange_ops {
     /** Called after x->row_bytes, x->pitch and the lists of messages have changed; NULL: the backend's state
      *  does not depend on them. Collective over the grid; returns the same status on every rank. */
     spmm_status (*set_rows)(sp_exchange *x);
-    const char *(*missing)(void);     /**< why this rank cannot use the backend; no function: it can */
+    const char *(*missing)(void);     /**< returns why this rank cannot use the backend; NULL: it can */
     const sp_exchange_memory *memory; /**< NULL: X may lie anywhere */
     int64_t most_bytes;               /**< maximum size of a message; 0: sp_chunk_bytes() */
     int by_mpi;                       /**< 1: sp_chunk_bytes() also limits the size of a message, as for MPI
@@ -102,7 +102,7 @@ struct sp_exchange {
     const sp_moves *moves;
     int64_t row_bytes, pitch; /**< row_bytes: exchanged bytes of a row of X; pitch: distance in bytes to the
                                    next row */
-    int64_t wire_bytes;       /**< bytes of a row in a message: row_bytes; half of it if options.rounded */
+    int64_t wire_bytes;       /**< bytes of a row in a message: row_bytes, or half of it if options.rounded */
     int64_t most_bytes;       /**< maximum size of a message, see sp_chunk_of() */
     spmm_device space;
     spmm_transport transport;

@@ -68,7 +68,7 @@ typedef struct neighbor {
     int rank; /* rank in x->comm */
     board *board;
     uint32_t *flags; /* the neighbor's flags, in its GPU's memory, attached */
-    int lost;        /* 1: the neighbor or this rank is broken, and this rank has set the flags that the
+    int lost;        /* 1: the neighbor or this rank is broken, so this rank has set the flags that the
                         neighbor would have set, see look_around() */
 } neighbor;
 

@@ -355,7 +355,7 @@ static spmm_status exchange_shared_begin(sp_exchange *x)
     return status;
 }
 
-/** Waits for the rows that this rank needs. Other ranks can read its owned rows since
+/** Waits for the rows that this rank needs. Other ranks have been able to read its owned rows since
  *  exchange_shared_begin(). */
 static spmm_status exchange_shared_end(sp_exchange *x)
 {
