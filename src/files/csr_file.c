@@ -144,7 +144,7 @@ static spmm_status csr_file_convert(const wanted *w, const void *piece, int64_t 
     return SPMM_OK;
 }
 
-enum { PIECE_BYTES = 1 << 20 }; /* of the file, that a thread reads at a time */
+enum { PIECE_BYTES = 1 << 20 }; /* bytes of the file that a thread reads at a time */
 
 /** Reads up to `each` elements of request w from element number `first` on: directly to their destination if
  *  they need no conversion, else through *scratch.
@@ -326,7 +326,7 @@ typedef struct parts {
     int64_t *start;      /* [group + 1] row starts, as entry numbers in the whole file */
     int32_t *column;     /* [each] column indices */
     void *value;         /* [each] values in the precision of the block to read */
-    int64_t group, each; /* rows in a group, at most GROUP_ROWS; entries, at most PART_ENTRIES */
+    int64_t group, each; /* rows in a group, at most GROUP_ROWS; entries in a part, at most PART_ENTRIES */
 } parts;
 
 static spmm_status parts_create(const sp_csr_file *f, const spmm_csr *a, parts *p)

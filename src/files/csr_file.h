@@ -51,13 +51,13 @@ typedef struct sp_csr_file {
     int fd; /**< owned */
     sp_csr_file_facts facts;
     sp_csr_section section[SP_FILE_SECTIONS];
-    int lengths;    /**< 1: SP_FILE_ROWS contains the lengths of the rows; 0: their starts, then the number of
-                      entries */
+    int lengths;    /**< 1: SP_FILE_ROWS contains the lengths of the rows; 0: it contains their starts, then
+                         the number of entries */
     int transposed; /**< 1: the file contains the transpose of the matrix, so messages call its columns
                          rows */
     int64_t row,
-        start; /**< if `lengths`: the last row whose start was computed, and this start, from which later
-                    starts are computed */
+        start; /**< if `lengths` is 1: the last row whose start was computed, and its start; later starts are
+                    computed from it */
 } sp_csr_file;
 
 /** Reads up to `bytes` bytes at byte `offset`, e.g. to recognize the format of a file. Local.
@@ -100,7 +100,7 @@ spmm_status sp_csr_file_columns(const sp_csr_file *file, int64_t first, int64_t 
 /** The block of rows and columns to read, and how to read its values. */
 typedef struct sp_csr_file_range {
     int64_t row_begin, row_end, col_begin, col_end;
-    spmm_precision precision; /**< of the matrix in memory: values in the file are widened or rounded */
+    spmm_precision precision; /**< of the matrix in memory; values of the file are converted to it */
     int allow_nonfinite;      /**< 0: inf, nan and values beyond the range of `precision` are errors */
     int threads;
 } sp_csr_file_range;

@@ -15,7 +15,7 @@
 #include "io/numparse.h"
 
 enum { CARD = 72, CARD_INT = 14, TYPE_AT = 14, FORMAT_WIDTH = 16, VALUES_WIDTH = 20, FIELD_MAX = 64 };
-enum { POWER_LIMIT = 1000000000 }; /* a larger exponent overflows or underflows with any field and format */
+enum { POWER_LIMIT = 1000000000 }; /* with a larger exponent, any number overflows or underflows */
 
 /** A Fortran format such as "(1P,4E20.12)", which describes the fields of one kind. */
 typedef struct field_format {
@@ -231,7 +231,7 @@ static void choose_words(hb_file *f, const field_format *format, int64_t fields)
     f->word = words == fields && !cut ? f->line : NULL;
 }
 
-/** Fails if numbers follow the fields of a new line. From column 73 on a card may have its number. */
+/** Fails if numbers follow the fields of a new line. Columns 73 and following may have the card's number. */
 static spmm_status check_rest(hb_file *f, const field_format *format)
 {
     const int64_t width = (int64_t)format->count * format->width;

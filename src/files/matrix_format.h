@@ -21,8 +21,8 @@ typedef struct sp_matrix_format {
     sp_file_way way;
     int binary; /**< 1: numbers are stored in binary, so a file is about as large as its matrix in memory; 0:
                      text */
-    /** Returns 1 if the open file `fd` has this format, according to its first bytes or to `options`. Must
-     *  not move the position of fd, which is >= 0. */
+    /** Returns 1 if the open file `fd` has this format, as its first bytes or `options` show. Must not move
+     *  the position of fd, which is >= 0. */
     int (*is)(int fd, const sp_read_options *options);
     /** Opens the file and reads its header, so that the sizes are known.
      *  \param [in]  path  for messages; remains valid until close()

@@ -20,7 +20,7 @@ enum { HEAD_BYTES = 4096, DIMENSIONS = 3, ARRAYS = 3 };
 /** An array of NumPy in a member of the archive. */
 typedef struct array {
     const sp_zip_member *member;
-    char kind;    /* of its elements: i, u, b (bool), f, S or U (text) */
+    char kind;    /* type of its elements: i, u, b (bool), f, S or U (text) */
     int64_t size; /* of an element, in bytes */
     int swapped;
     int fortran; /* 1: in Fortran's order */
@@ -45,7 +45,7 @@ static const struct {
 
 typedef struct npz_file {
     sp_zip zip;
-    char prefix[SP_ZIP_NAME]; /* of the names of all arrays, e.g. "adj_"; "" in files of SciPy */
+    char prefix[SP_ZIP_NAME]; /* prefix of the names of all arrays, e.g. "adj_"; "" in files of SciPy */
     layout layout;
     int64_t rows, cols;
     int64_t height, width; /* of a block; 1 except for BSR */
@@ -154,7 +154,7 @@ static spmm_status open_array(const npz_file *f, const char *name, array *a, cha
     return SPMM_OK;
 }
 
-/** Finds the type of an array's numbers; of complex ones, the type of their parts.
+/** Finds the type of an array's numbers; if they are complex, the type of their parts.
  *  \param [in] reals  0: the numbers must be integers, and not bool */
 static spmm_status number_of(const npz_file *f, const array *a, int reals, sp_number *number)
 {
@@ -184,7 +184,7 @@ static spmm_status number_of(const npz_file *f, const array *a, int reals, sp_nu
 
 /* ---- opening ---- */
 
-/** Fails if the beginning of the member that open_array() has read is not all of it. */
+/** Fails if open_array() has read only the beginning of the member, not all of it. */
 static spmm_status check_short(const npz_file *f, const array *a)
 {
     return a->member->bytes <= HEAD_BYTES ? SPMM_OK : too_long(f, a->member, "", a->member->bytes);

@@ -234,7 +234,7 @@ static spmm_status read_rows(const sp_csr_file *f, const sp_read_options *o, spm
     return status;
 }
 
-/** Reads a sparse matrix and stores its entries in x, whose elements are 0 before. */
+/** Reads a sparse matrix and stores its entries in x, whose elements are 0 on entry. */
 static spmm_status read_entries(sp_csr_file *f, const sp_read_options *o, spmm_multivector *x)
 {
     spmm_csr a;

@@ -32,8 +32,8 @@ typedef struct sp_zip {
  *          SPMM_ERR_UNSUPPORTED: more than SP_ZIP_MEMBERS members, another compression, encrypted */
 spmm_status sp_zip_open(const char *path, int fd, sp_zip *zip);
 
-/** Returns the member of that name, of several the last, as Python's zipfile does; NULL: there is none.
- *  Local. */
+/** Returns the member with that name; if there are several, the last one, as Python's zipfile does; NULL:
+ *  there is none. Local. */
 const sp_zip_member *sp_zip_find(const sp_zip *zip, const char *name);
 
 /** Reads the first `bytes` bytes of a member, at most member->bytes; checks its CRC if these are all. Local.
