@@ -44,7 +44,7 @@ static inline const char *skip_blanks(const char *p, char separator)
     return p;
 }
 
-/** Sets *error for a wrong field and returns NULL. The message quotes the field without trailing blanks.
+/** Sets *error to describe a wrong field, and returns NULL. The message omits the field's trailing blanks.
  *  \param [in] p  the field's first character that is not blank */
 static const char *wrong_field(const sp_csv_format *f, const char *p, int64_t line, int64_t field,
                                const char *expected, sp_read_error *error)

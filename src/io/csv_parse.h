@@ -16,8 +16,8 @@ typedef struct sp_csv_format {
 
 /** The series of one chunk of a CSV file. */
 typedef struct sp_csv_values {
-    void *values;   /**< the parsed values, [series x values per series], row-major; freed by sp_free() */
-    int64_t series; /**< number of series parsed: all of the chunk, or those before its first wrong line */
+    void *values;   /**< [series x values per series], row-major: the parsed values; free with sp_free() */
+    int64_t series; /**< number of series that were parsed: those before the first wrong line, if any */
     int64_t first;  /**< number of series in the file before this chunk; set by the caller */
 } sp_csv_values;
 

@@ -6,7 +6,7 @@
 
 /** Opens an edge list as a general coordinate file with one row and one column per vertex id up to the
  *  largest id. To find the largest id, all threads parse the file once. sp_reading_csr() then makes the
- *  matrix as from a Matrix Market file: edge u v is the entry (u, v), of value 1 if the edges have no
+ *  matrix as it does from a Matrix Market file: edge u v is the entry (u, v), of value 1 if the edges have no
  *  weights. Comments begin with # or %.
  *
  *  Local. The caller must call sp_reading_end(), even if this function fails.

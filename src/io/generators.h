@@ -34,7 +34,7 @@ spmm_status sp_gen_sizes(const char *spec, sp_sizes *sizes);
 
 /** Determines the stencil of a spec such as lap3d7:100.
  *  \param [out] dimensions, star  as in sp_stencil (order/comm_volume.h)
- *  \return N, the points along an axis; 0: the spec is not one of a stencil with one unknown per point */
+ *  \return N, the points along an axis; 0: the matrix is not a stencil with one unknown per point */
 int64_t sp_gen_stencil(const char *spec, int *dimensions, int *star);
 
 /** Generates the whole matrix with `threads` OpenMP threads; the matrix does not depend on their number.

@@ -41,7 +41,7 @@ struct sp_input {
     int64_t position;   /* offset of the next byte to read from the file */
     int64_t limit;      /* the file is read only up to this offset */
     unpacking *unpack;  /* NULL: the file is plain */
-    sp_tar *tar;        /* of an archive, whose matrix is the text; its `left` is -1 at the end. NULL: none */
+    sp_tar *tar;        /* the archive, whose matrix is the text; its `left` is -1 at the end. Or NULL */
     int finished;       /* 1: at the end of the file, or reading has failed */
     spmm_status failed;
     char error[256];
@@ -86,8 +86,8 @@ static spmm_status refuse_pipe(const char *path)
         path);
 }
 
-/** Returns a hint for the message about a file that does not exist, if a longer name does, or its name is a
- *  URL or has the form GROUP/NAME of the SuiteSparse Matrix Collection; else "". */
+/** Returns a hint for the message about a file that does not exist, if a file with a longer name exists, or
+ *  if the name is a URL or has the form GROUP/NAME of the SuiteSparse Matrix Collection; else "". */
 static const char *hint_of(const char *path)
 {
     static const char *const endings[] = {".gz", ".bz2", ".xz", ".zst", ".mtx", ".mtx.gz", ".npz"};
@@ -330,7 +330,7 @@ static spmm_status find_matrix(sp_input *s)
                                "found a tar archive, expected a matrix NAME/NAME.mtx in it: " UNPACK_TAR);
 }
 
-/** Reads the rest of the archive, behind the matrix, which must not hold another one. */
+/** Reads the rest of the archive, after the matrix. Fails if it contains another matrix. */
 static spmm_status end_archive(sp_input *s)
 {
     const sp_tar matrix = *s->tar;
@@ -429,8 +429,8 @@ int64_t sp_input_bytes_left_at_most(const sp_input *s)
     const int64_t end = s->file_bytes < s->limit ? s->file_bytes : s->limit;
     const int64_t left = end > s->position ? end - s->position : 0;
     if (!s->unpack) return left;
-    /* PACKED_BYTES + 1 covers what was read but not handed out yet: compressed bytes in `packed` and in the
-     * decoder, and text */
+    /* PACKED_BYTES + 1 covers data that were read but not handed out yet: compressed bytes in `packed` and in
+     * the decoder, and text */
     const int64_t ratio = s->unpack->codec->ratio;
     return left > INT64_MAX / ratio - PACKED_BYTES - 1 ? INT64_MAX : (left + PACKED_BYTES + 1) * ratio;
 }

@@ -12,8 +12,8 @@ typedef struct sp_input sp_input;
 int sp_input_descriptor(const char *path);
 
 /** Opens a regular file that contains text, plain or compressed in a way that this build can read (codec.h).
- *  Of a tar archive (codec/tar.h), the text is its matrix. The first bytes of the file, not its name, decide
- *  whether it is compressed, an archive, or text.
+ *  If the file is a tar archive (codec/tar.h), the text is its matrix. The first bytes of the file, not its
+ *  name, decide whether it is compressed, an archive, or text.
  *  \param [in]  path    must remain valid until sp_input_close()
  *  \param [out] source  closed by sp_input_close()
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_UNSUPPORTED (the file is not text; the message says what it is

@@ -120,7 +120,7 @@ const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec
 typedef struct line_words {
     size_t bytes;
     int words;
-    int numbers; /* words of digits and . + - e E alone */
+    int numbers; /* words that consist only of digits and . + - e E */
     int names;   /* words of letters and _ alone */
 } line_words;
 

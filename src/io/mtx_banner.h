@@ -36,8 +36,8 @@ sp_word sp_next_word(const char **p);
 int sp_is_banner_mark(sp_word word);
 
 /** Returns the letter by which a typecode of include/mmio.h stands for a word of the banner, in any case; 0
- *  if the word is unknown. The object "vector" is 'V'. The fields "double" and "unsigned-integer", which are
- *  not in the standard, but some programs write, are 'R' and 'I'. */
+ *  if the word is unknown. The object "vector" is 'V'. The fields "double" and "unsigned-integer", which some
+ *  programs write although they are not in the standard, are 'R' and 'I'. */
 char sp_banner_letter(int which, sp_word word);
 
 /** Returns the standard's word for a letter of a typecode; NULL if there is none. */

@@ -31,7 +31,7 @@ typedef struct sp_worker {
     void *val;      /**< [room] */
     int64_t room;
     sp_entries entries; /**< the entries of the chunk, in I, J and val */
-    double fraction;    /**< fraction of the pass that was done when the chunk was handed out */
+    double fraction;    /**< share of the pass that was done when the chunk was handed out */
 } sp_worker;
 
 /** A Matrix Market file being read: the state that all threads share. During a pass, `lock` protects the

@@ -27,8 +27,8 @@ const char *sp_quote(char *buf, size_t n, const char *p, const char *end)
 
 /* ---- the banner ---- */
 
-/* the words of each place of the banner; `taken` has the initials of the words that are supported, in the
- * order of the enumerators for them */
+/* the words that may stand at each place of the banner; `taken` has the initials of the supported words, in
+ * the order of their enumerators */
 static const struct {
     const char *what, *taken, *allowed;
 } places[SP_BANNER_WORDS] = {

@@ -119,7 +119,7 @@ static ALWAYS_INLINE const char *fast_coordinate(const char *p, const char *end,
     return fast_line_end(q);
 }
 
-enum { LOWER = 1, UPPER = 2 }; /* bits: an entry lies in the strict lower or upper triangle */
+enum { LOWER = 1, UPPER = 2 }; /* flags: the entries of a chunk include one in that strict triangle */
 
 /** Parses a chunk of a coordinate file and returns the number of entries stored. Sets *triangles to LOWER,
  *  UPPER, both or 0: the strict triangles that hold entries of the chunk. */

@@ -21,8 +21,8 @@ typedef struct sp_read_options {
 /** Data from the header of a file (Matrix Market: from the banner and the size line), and the file's
  *  length. */
 typedef struct sp_mtx_info {
-    char format[16];   /**< "coordinate", "array", "edges", or the format of a file that is not of these:
-                           "npz", "petsc", "harwell-boeing" */
+    char format[16];   /**< "coordinate", "array" or "edges", or another format: "npz", "petsc" or
+                            "harwell-boeing" */
     char field[16];    /**< "real", "integer" or "pattern" */
     char symmetry[20]; /**< "general", "symmetric" or "skew-symmetric" */
     int64_t stored;    /**< number of entries in the file */

@@ -246,7 +246,7 @@ static double decimal_value(const decimal *d)
     const int64_t power = d->power + (d->digits - taken);
     const double low = sp_eisel_lemire(mantissa, power);
     if (taken == d->digits) return low;
-    /* *d lies between mantissa and mantissa + 1 (times 10^power): usually both bounds round to one double */
+    /* *d lies between mantissa and mantissa + 1 (times 10^power); usually both round to the same double */
     const double high = sp_eisel_lemire(mantissa + 1, power);
     return low == high ? low : by_strtod(d);
 }

@@ -24,7 +24,7 @@ enum {
 };
 
 /** The leading 128 bits of 5^q, shifted so that the most significant bit is set: row q - SP_POWER_MIN holds
- *  {high, low}. Truncated, except that q = -27 to -1 are rounded up. Constant after sp_numparse_init(). */
+ *  {high, low}. They are truncated, or rounded up if q is -27 to -1. Constant after sp_numparse_init(). */
 extern uint64_t sp_power_of_five[SP_POWER_MAX - SP_POWER_MIN + 1][2];
 /** 10^0 to 10^22, the powers of ten that a double holds exactly. */
 extern const double sp_exact_power_of_ten[23];

@@ -44,7 +44,7 @@ spmm_status sp_error_tell(const sp_read_error *e, const char *path);
 typedef struct sp_text {
     sp_input *source;
     int64_t chunk_bytes, longest; /**< sizes in bytes of chunks, and of the longest line that is accepted */
-    char comment;                 /**< begins a comment, as does '%'; it is '%' after sp_text_open() */
+    char comment;                 /**< begins a comment, as '%' does; sp_text_open() sets it to '%' */
     char *kept; /**< [kept_room]; the text that was read but not handed out yet: [kept_begin, kept_end) */
     int64_t kept_begin, kept_end, kept_room;
     int64_t chunks;  /**< number of chunks handed out so far */
