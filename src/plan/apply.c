@@ -51,7 +51,7 @@ spmm_status spmm_apply_end(spmm_plan *plan)
 
 /* ---- with the transpose ---- */
 
-/** Refuses the capture in a CUDA graph of products with the transpose that need the host. */
+/** Refuses to capture products with the transpose in a CUDA graph if they need the host. */
 static spmm_status check_transposed_capture(const spmm_plan *p)
 {
     int captured;
@@ -104,7 +104,7 @@ spmm_status spmm_apply_complex(spmm_plan *plan, spmm_operation op, spmm_complex 
     TRY(sp_among(__func__, "op", (int)op, "spmm_operation", SPMM_NO_TRANSPOSE, SPMM_CONJUGATE_TRANSPOSE));
     TRY(sp_plan_take(plan, __func__, 1));
     plan->forward->function = __func__;
-    /* after a failure too, this rank takes part in the product, with the real parts of the factors */
+    /* even after a failure this rank takes part in the product, with the real parts of the factors */
     const spmm_status given = check_factors(plan, alpha, beta);
     const spmm_status status = op == SPMM_NO_TRANSPOSE
                                    ? sp_product_apply(plan->forward, factor(plan, alpha), x,

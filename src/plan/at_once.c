@@ -1,4 +1,4 @@
-/** Products without a plan, and copies of a matrix for few products on a GPU. */
+/** Products without a plan (spmm_rows_apply), and copying a matrix to GPU memory (spmm_csr_upload). */
 #include "base/enum_words.h"
 #include "base/fp_environment.h"
 #include "base/memory.h"
@@ -56,7 +56,7 @@ static spmm_status check_operands(const spmm_rows *a, const spmm_multivector *x,
     return SPMM_OK;
 }
 
-/** Checks the number of entries that the row starts say. */
+/** Checks the number of entries that follows from the row starts. */
 static spmm_status check_entries(const spmm_rows *a, const spmm_csr *csr)
 {
     TRY(sp_csr_check_sizes(csr));
@@ -221,7 +221,7 @@ static spmm_status multiply(const matrix_at_once *m, const spmm_multivector *x, 
     return status;
 }
 
-/** Computes y := alpha a x + beta y via row-major copies of x and of the product, where these are needed. */
+/** Computes y := alpha a x + beta y via row-major copies of x and of the product if these are needed. */
 static spmm_status apply_at_once(const matrix_at_once *m, double alpha, const spmm_multivector *x,
                                  double beta, spmm_multivector *y)
 {

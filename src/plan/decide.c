@@ -89,7 +89,7 @@ spmm_status sp_product_create(const sp_ghosted_block *a, const sp_matrix *slice,
 
 /* ---- variants of a product ---- */
 
-/** One way in which a product can exchange rows between ranks. */
+/** A variant: one way in which a product can exchange rows between ranks. */
 typedef struct variant {
     spmm_exchange exchange; /* never SPMM_EXCHANGE_AUTO */
     int column_blocks;
@@ -168,9 +168,9 @@ static void list_variants(trials *t, const sp_product *p, int apart, int interio
 static spmm_status create_variant(const trials *t, const variant *v, sp_product **product)
 {
     const int joint = v->exchange == SPMM_EXCHANGE_JOINT;
-    /* The kernel of variant 0 serves variants with as many column blocks and, on a GPU, the same row blocks:
-     * a persistent kernel may be the fastest for all rows, and slow while an exchange runs. It does not serve
-     * the joint exchange, with which this rank multiplies other entries. */
+    /* The kernel of variant 0 serves variants with the same number of column blocks and, on a GPU, the same
+     * row blocks: a persistent kernel may be the fastest for all rows, and slow while an exchange runs. It
+     * does not serve the joint exchange, with which this rank multiplies other entries. */
     const int split = t->options->device == SPMM_CUDA && v->overlap != t->variant[0].overlap;
     const int same = !joint && !split && v->column_blocks == t->variant[0].column_blocks;
     spmm_plan_options o = *t->options;

@@ -21,22 +21,21 @@ typedef struct sp_plan_own {
      * matrix. stale: 1: *on_gpu has newer values than `host`, or arrays that `host` lacks. */
     const spmm_block *on_gpu;
     spmm_block host;
-    int64_t longest; /* of a matrix that is read in place: number of entries of the longest row */
+    int64_t longest; /* number of entries of the longest row of a matrix that is read in place */
     int stale;
     uint32_t *found;   /* results of comparisons on the GPU, in pinned memory; NULL before the first one */
     uint32_t compared; /* number of the last comparison */
-    sp_event
-        *compared_event; /* recorded after it; NULL before the first one that a product does not wait for */
+    sp_event *compared_event; /* recorded after a comparison that no product waits for; or NULL */
 } sp_plan_own;
 
 /** Data of gradients of the values, in addition to the product (values_gradient.c). Zeroed until needed. */
 typedef struct sp_values_gradient {
     sp_ghosted_block halo; /* the block without the joint exchange, if the product has it */
-    char *arrays;          /* copies of its row starts and columns in GPU memory, if there are no others */
+    char *arrays;          /* copies of halo's row starts and columns in GPU memory, if there are no others */
     sp_exchange *exchange; /* NULL: no rows of X are exchanged, or none have been so far */
     int64_t k;             /* the number of columns for which `exchange` is set; 0: none */
-    /* Row-major copies of operands, for the most columns so far; that of X has ghost rows if there is an
-     * exchange. */
+    /* Row-major copies of the operands, for the most columns so far. The copy of X has ghost rows if there is
+     * an exchange. */
     spmm_multivector x, g;
 } sp_values_gradient;
 

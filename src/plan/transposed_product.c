@@ -26,8 +26,8 @@ struct sp_transposed {
                          computed */
     spmm_block block; /* the transpose of this rank's block; its arrays belong to `transposed` */
     sp_product *product;
-    /* All rows of X of the process row, if only its first rank is given X: in the memory of the device and,
-     * for a GPU, in host memory. */
+    /* Copies of all rows of X of the process row, used if only its first rank is given X: x in the memory of
+     * the device, and staged, for a GPU, in host memory. */
     spmm_multivector x, staged;
 };
 
@@ -167,7 +167,7 @@ int sp_transposed_converts(const sp_transposed *t, int64_t k) { return sp_produc
 
 const sp_product *sp_transposed_product(const sp_transposed *t) { return t->product; }
 
-/** Returns part `part` of the matrices into which the transpose is split, see sp_transposed_map. */
+/** Returns matrix number `part` of those into which the transpose is split, see sp_transposed_map. */
 static const spmm_csr *part_of(const sp_transposed *t, int part)
 {
     return part == 0 ? &t->transposed.joint->rest : &t->transposed.joint->partial;

@@ -1,4 +1,4 @@
-/** Takes over the values of a matrix whose arrays may have changed: they are compared with the block's. */
+/** Takes over the values of a matrix whose arrays may have changed: compares them with the block's arrays. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -152,7 +152,7 @@ static spmm_status update_rows_compare(spmm_plan *p, const spmm_rows *r, const i
     const spmm_csr *const block = &p->forward->block->csr;
     const int on_gpu = p->own && p->own->on_gpu;
     TRY(update_rows_check(function, block, r, same, on_gpu));
-    /* products that are queued read the values, and arrays on a GPU may be written by queued work */
+    /* queued products read the values, and queued work may write arrays on a GPU */
     TRY(sp_product_wait(p->forward));
     if (on_gpu) return compare_on_gpu(p->own, r, found);
     compare_on_host(block, r, sp_threads_now(p->forward->threads), found);

@@ -1,5 +1,5 @@
-/** The gradient of the values of a plan's matrix: exchanges rows of X as a product does, but always halo or
- *  broadcast and in the precision of X, in messages with their own buffers. */
+/** The gradient of the values of a plan's matrix: exchanges rows of X as a product does, but always by a halo
+ *  exchange or a broadcast, in the precision of X, and with its own buffers. */
 #include <stdio.h>
 
 #include "base/enum_words.h"

@@ -11,7 +11,7 @@
 #include "formats/multivector.h"
 #include "plan/plan_struct.h"
 
-/** Data of all ranks that a view prints. All members are double: one reduction per struct. */
+/** Data of all ranks that a view prints. All members are double, for one reduction per struct. */
 typedef struct summary {
     struct {
         double entries, rows; /* sums over all blocks */
