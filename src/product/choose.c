@@ -89,8 +89,8 @@ static const choice_node *leaf_of(choice *c, int timed)
 
 /** Lists the CUDA kernel that its conditions expect to be the fastest, if there is one, and the others in the
  *  order of the leaf for the matrix. Kernels of suitability SP_SUITS_LAST follow, and, if too few products
- *  are expected for a trial, kernels that need a conversion. Kernels that no leaf lists join a trial, or are
- *  last.
+ *  are expected for a trial, kernels that need a conversion. Kernels that no leaf lists either join a trial
+ *  or come last.
  *  \return the number of kernels that are worth a trial, if there are so many */
 static int order_on_gpu(choice *c)
 {
@@ -193,6 +193,6 @@ spmm_status sp_features_of_blocks(MPI_Comm comm, const spmm_block *block, const 
     else
         sp_features_of(&block->csr, diagonal, block->any_order, sp_threads_of(threads), f);
     TRY(sp_sum(comm, (double *)&f->sum, sizeof f->sum / sizeof(double)));
-    /* the members after the sums are all double; of each, the maximum over the ranks is used */
+    /* the members after the sums are all double; the maximum of each over the ranks is used */
     return sp_slowest(comm, &f->longest, (sizeof *f - sizeof f->sum) / sizeof(double));
 }

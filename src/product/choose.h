@@ -91,15 +91,15 @@ typedef struct sp_kernel_trial {
     sp_conversion conversion;
     int threads;
     sp_shape shape;
-    double products; /**< expected number of products: candidates are timed if this number repays a trial;
-                          infinity: always */
+    double products; /**< expected number of products; candidates are timed if it repays a trial, and always
+                          if it is infinity */
 } sp_kernel_trial;
 
 /** Times the candidate kernels on an X of t->k columns, and converts the row blocks for the fastest kernel.
  *  The timed products are local: no rank exchanges rows. If the first kernel is so fast that the expected
  *  products do not repay a trial, the other kernels are neither converted nor timed. If there is not enough
- *  memory for X and Y, the first kernel is selected. On CPUs, of a large matrix whose rows have columns near
- *  one another, kernels are timed with a share of the rows; *trial has the times divided by this share.
+ *  memory for X and Y, the first kernel is selected. On CPUs, if the matrix is large and its rows have
+ *  columns near one another, kernels are timed with a share of the rows, and *trial has times divided by it.
  *
  *  Collective over t->comm.
  *  \param [in,out] parts  as for sp_row_blocks_create(); destroyed by the caller, also on failure

@@ -52,10 +52,10 @@ void sp_decided(sp_decision *d, const char *why, const char *taken, ...)
  *  time; NaN: it was not timed. Local. */
 double sp_decisions_repaid(const sp_decisions *decisions, double seconds);
 
-/** Measured seconds of a product on several ranks, each of the slowest rank except `kernels`. */
+/** Measured seconds of a product on several ranks. All except `kernels` are times of the slowest rank. */
 typedef struct sp_parts_seconds {
     double kernels;                  /**< of the kernels, sum over the ranks */
-    double local, exchange, product; /**< without the exchange; of the exchange alone; of both */
+    double local, exchange, product; /**< without the exchange; only the exchange; the whole product */
 } sp_parts_seconds;
 
 /** Estimates with which smaller number of ranks, a power of two or a divisor of `ranks`, a product takes the

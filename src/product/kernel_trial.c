@@ -94,8 +94,8 @@ static spmm_status compare(const sp_kernel_trial *t, sp_row_blocks *parts, sp_tr
 
 /** Cuts a share of the rows out of `a`, from its middle. The least of their columns becomes column 0.
  *  \param [out] sample  shares the values of a
- *  \return 1; 0 if memory is lacking, or if these rows may not be like the others: if they have more or fewer
- *          entries, or more columns than neighbors in a mesh have */
+ *  \return 1; 0 if memory is lacking, or if these rows may not be typical, because they have more or fewer
+ *            entries than the others, or more columns than neighbors in a mesh have */
 static int cut_sample(const spmm_csr *a, double share, int threads, spmm_csr *sample)
 {
     const int64_t rows = (int64_t)(share * (double)a->rows), *const start = a->irp + (a->rows - rows) / 2,

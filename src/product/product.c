@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "formats/multivector.h"
 
-/** Number of multiply-adds of a rank below which kernels are not compared. */
+/** Kernels are not compared if a rank has fewer multiply-adds than this. */
 static const double LITTLE_WORK = 8192;
 
 static spmm_status named_kernel(const spmm_plan_options *o, spmm_precision precision,

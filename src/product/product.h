@@ -107,7 +107,7 @@ typedef struct sp_product {
     spmm_multivector y;
 } sp_product;
 
-/** Returns 1 if rows of X, of the given precision, travel as f32. Local. */
+/** Returns 1 if rows of an X of the given precision travel as f32. Local. */
 static inline int sp_plan_rounds(const spmm_plan_options *o, spmm_precision precision)
 {
     return sp_rounds(precision, o->exchange_precision);
@@ -155,8 +155,8 @@ spmm_status sp_product_apply(sp_product *product, sp_value alpha, const spmm_mul
 spmm_status sp_product_run(sp_product *product, int kinds, const spmm_multivector *x,
                            const spmm_multivector *y);
 
-/** Replaces steps of these kinds on a rank that failed before, so that no other rank waits forever. Preserves
- *  this rank's error message. Collective as sp_product_run() is. */
+/** Takes part in the communication of these steps without computing, in place of sp_product_run(), on a rank
+ *  that has failed, so that no other rank waits forever. Preserves this rank's error message. Collective. */
 void sp_product_skip(sp_product *product, int kinds);
 
 /** Returns 1 if products are queued on the GPU as a whole, without steps that need the host. Local. */

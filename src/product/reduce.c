@@ -13,7 +13,7 @@
 
 /** One step of a sum by messages on this rank: the operation and the other rank. */
 typedef struct sum_step {
-    enum { SEND, RECEIVE, ADD, SWAP } what; /* ADD: receives and adds; SWAP: both ranks send, and both add */
+    enum { SEND, RECEIVE, ADD, SWAP } what; /* ADD: receives and adds; SWAP: both ranks send and add */
     int with;
 } sum_step;
 

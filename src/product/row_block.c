@@ -9,7 +9,7 @@ spmm_status sp_row_block_convert(const sp_row_blocks *parts, sp_row_block *part)
         const spmm_status there = sp_matrix_create_there(parts->conversion.on_gpu, kernel->format,
                                                          parts->made, &part->a);
         if (there == SPMM_OK) return sp_row_block_set_k(parts, part, 1);
-        /* if GPU memory is too short, converts on the host, provided that the host has the matrix */
+        /* if there is too little GPU memory, converts on the host, provided that the host has the matrix */
         if (there != SPMM_ERR_MEMORY || !part->csr.irp) return there;
     }
     if (parts->conversion.slice && kernel->format == SPMM_ELL)

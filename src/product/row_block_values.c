@@ -38,7 +38,7 @@ void sp_value_maps_destroy(sp_value_maps *maps)
 }
 
 /** Lists the arrays that contain values of the row block, except those of its CSR.
- *  \return the number of arrays; -1: the kernel has values in unknown places */
+ *  \return the number of arrays; -1: the places of the kernel's copies of values are unknown */
 static int list_arrays(const sp_kernel *kernel, const sp_row_block *p, sp_value_copy arrays[MOST_ARRAYS])
 {
     const int own = !p->a.borrowed && p->a.val;

@@ -28,7 +28,7 @@ static spmm_status share_x_connect(sp_product *p, sp_decision *row)
     return p->options.transport == SPMM_TRANSPORT_AUTO && lacks ? SPMM_OK : status;
 }
 
-/** Few: less than one in FEW of the owned rows is sent to other ranks. */
+/** FEW: rows are few if less than one in FEW of the owned rows is sent to other ranks. */
 enum { FEW = 20 };
 
 /** Determines whether messages are better than common memory. This is the case if all ranks are on one node
@@ -43,7 +43,8 @@ static spmm_status few_and_scattered(const sp_product *p, int *few)
     return SPMM_OK;
 }
 
-/** Returns why the options or the block leave X in each rank's own memory; NULL if they do not. */
+/** Returns why, by the options or the block, each rank keeps X in its own memory; NULL: there is no
+ *  reason. */
 static const char *own_memory(const sp_product *p, int named)
 {
     const spmm_plan_options *const o = &p->options;

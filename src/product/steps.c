@@ -225,7 +225,7 @@ void sp_steps_list(sp_product *p)
             steps_append(l, INTERIOR, s);
         if (p->exchange) steps_append(l, END_X, s);
         steps_append(l, BOUNDARY, s);
-        /* boundary rows do not wait for partial rows */
+        /* this comes after the boundary rows, which need not wait for partial rows */
         if (p->partial && s == p->column_blocks.count - 1) steps_append(l, END_PARTIAL, 0);
         if (p->exchange) steps_append(l, FINISH_X, s);
     }
