@@ -226,8 +226,8 @@ static void check_compare(sp_series_record *r, int64_t row, double found, double
     r->check.expected = expected;
 }
 
-/** Returns an upper bound on |sp_spread.center - exact mean| for sampled series i: how far the value that the
- *  kernels subtract is from the mean. The unit is the standard deviation of the series, spread /
+/** Returns an upper bound on |sp_spread.center - exact mean| for sampled series i: the distance from the mean
+ *  of the value that the kernels subtract. The unit is the standard deviation of the series, spread /
  *  sqrt(length). */
 static double center_error(const sp_series_job *job, int64_t i)
 {

@@ -9,7 +9,7 @@
 #include "series_mpi/options.h"
 #include "series_mpi/pearson.h"
 
-/** Everything that is reported about one step that was run by one kernel. */
+/** Data that are reported about one step, run by one kernel. */
 typedef struct sp_series_record {
     struct {
         const char *source; /**< path of the input file, or "generated" */

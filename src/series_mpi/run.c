@@ -287,8 +287,8 @@ static spmm_status no_kernel(const sp_series_job *job, sp_step step)
 }
 
 /** Fails if a mean, or another result of step SP_MEAN, is not finite: a value or a sum then exceeds the range
- *  of the precision. Of a result with several components, checks only the first one. Products and matrices
- *  have several components; they cannot overflow. */
+ *  of the precision. If a result has several components, checks only the first one. Products and matrices
+ *  have several components, and cannot overflow. */
 static spmm_status check_finite(const sp_series_job *job)
 {
     const int64_t count = job->x.count;
