@@ -26,8 +26,8 @@ typedef struct sp_cost_model {
     sp_stencil stencil;     /**< the pattern, if A has only sizes; else its side is 0 */
 } sp_cost_model;
 
-/** Returns how often a row of X that several ranks of a node need is counted between nodes: once on CPUs,
- *  whose ranks read each other's rows. Local. */
+/** Returns how often a row of X that several ranks of a node need is counted between nodes. On CPUs it is
+ *  counted once, because ranks of a node read each other's rows. Local. */
 sp_crossing sp_crossing_of(const sp_cost_model *model);
 
 /** Cost of one product on a p x q process grid. The numbers of rows and entries are exact. */

@@ -157,7 +157,7 @@ static void say_theirs(const sp_session *s, const sp_record *runs)
     }
 }
 
-/** Runs every kernel with K number i, and prints their table, also of those before one that ends the job. */
+/** Runs every kernel with K number i, and prints their table, also if one of the kernels ends the job. */
 static spmm_status compare_one(sp_session *s, int i, comparison *c)
 {
     const sp_job *const job = s->job;

@@ -20,8 +20,8 @@ static double report_share(int64_t part, int64_t whole)
     return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-/** Ends the line of the scatter. Prints the format of the blocks and the times of the scatter's parts first;
- *  of CSR blocks that rank 0 sent directly to all ranks, only the format, and only with -v. */
+/** Ends the line of the scatter. Before that, prints the format of the blocks and the times of the scatter's
+ *  parts. If rank 0 sent CSR blocks directly to all ranks, prints only the format, and only with -v. */
 static void scatter_parts(FILE *out, const sp_options *o, const sp_record *r)
 {
     if (r->seconds.bands > 0)
