@@ -80,7 +80,7 @@ static spmm_status cpu_ordered_prepare(const sp_setup *setup, order find, void *
     if (status == SPMM_OK) return sp_rows_create_ordered(setup, &copy, row, state);
     sp_free(row);
     if (status != SPMM_ERR_MEMORY) return status;
-    /* no memory for a second A: the rows keep their order */
+    /* if there is no memory for a second A, the rows keep their order */
     return sp_rows_create(setup, setup->a->row_start, setup->a->row_start + 1, NULL, state);
 }
 

@@ -32,7 +32,7 @@ enum {
     /* values are also stored in f32 if A has at least this many bytes per thread, and so is too large for
      * the L2 cache */
     NARROW_FROM = 2 << 20,
-    SPARE = 8, /* .. and if the copy takes at most 1 / SPARE of the free memory */
+    SPARE = 8, /* values are stored in f32 only if the copy takes at most 1 / SPARE of the free memory */
 };
 
 typedef struct sp_rows {
@@ -268,8 +268,8 @@ spmm_status sp_rows_new_values(const sp_setup *setup, void *state)
     if (!s) return SPMM_OK;
     s->common = sp_common_value(s->val, setup->a->precision, s->begin, s->end, setup->a->rows,
                                 setup->threads);
-    /* no new copy in f32: making it takes as much time as several products save, and values that changed
-     * once will probably change again */
+    /* makes no new copy in f32, because making it takes as much time as several products save, and values
+     * that changed once will probably change again */
     sp_free(s->narrow);
     s->narrow = NULL;
     s->wide = 1;

@@ -144,7 +144,7 @@ spmm_status sp_runs_find(const int64_t *begin, const int64_t *end, const int32_t
     TRY_GOTO(sp_alloc_zero((void **)&r.common, row_count + 1, 1, "what rows have in common"), done);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < row_count; i++) r.common[i] = find_common(&r, i);
-    /* Of two consecutive runs at least one has LEAST_OF_BLOCKS rows or more, which limits the number of runs.
+    /* At least one of two consecutive runs has LEAST_OF_BLOCKS rows or more, which limits the number of runs.
      * list_runs() also writes one element after the last run. */
     TRY_GOTO(sp_alloc((void **)&runs->run, 2 * (row_count / LEAST_OF_BLOCKS) + 3, sizeof *runs->run,
                       "runs of rows"),

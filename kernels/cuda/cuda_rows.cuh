@@ -449,7 +449,7 @@ __device__ inline void add_chunk_of_run(const rows_args<T> &a, const staged_chun
             for (int u = 0; u < G; u++)
                 if (col[u] >= 0) load_row<L>(c, col[u], a.x_pitch, loaded[u]);
         }
-        if ((ends & ((1u << G) - 1)) == 0) { /* a run ends with a row: all entries are valid */
+        if ((ends & ((1u << G) - 1)) == 0) { /* a run ends with a row, so here all entries are valid */
 #pragma unroll
             for (int u = 0; u < G; u++)
 #pragma unroll

@@ -195,7 +195,7 @@ template <typename T>
 __device__ inline void multiply(const matrix<T> &x, const T *r, int64_t l, int64_t row, int64_t column,
                                 T (&sum)[SUB][SUB])
 {
-    /* + 1: threads write a column of xs concurrently, in different banks */
+    /* + 1, so that threads that write a column of xs access different banks */
     __shared__ T xs[DEPTH][SIDE + 1], rs[DEPTH][SIDE];
     const int i = threadIdx.x / (SIDE / SUB) * SUB, j = threadIdx.x % (SIDE / SUB) * SUB;
     for (int64_t k0 = 0; k0 < x.k; k0 += DEPTH) {

@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(GRADIENT_BLOCK) values_gradient(dots<T> d)
         for (int j = 0; j < OWN_SUMS; j++) sum[round][j] = s[0][j];
     }
     add_over_lanes(sum, ROUNDS / 2);
-    /* adding -0 changes nothing; +0, the partial sums without a column, makes a -0 a +0 */
+    /* partial sums without a column are +0, which turns a sum of -0 into +0; adding -0 changes nothing */
     const T zero = d.k < SP_SUMS ? (T)0 : (T)-0.0;
     if (own < d.nnz) d.values[own * d.stride] = (sum[0][0] + sum[0][2]) + (sum[0][1] + sum[0][3]) + zero;
 }

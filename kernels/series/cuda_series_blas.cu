@@ -6,7 +6,7 @@
 
 namespace {
 
-/* for the only GPU of the process; never destroyed, because creating it takes longer than a product */
+/* handle for the only GPU of the process; never destroyed, because creating it takes longer than a product */
 cublasHandle_t handle = NULL;
 
 spmm_status check(cublasStatus_t error, const char *what)

@@ -71,7 +71,7 @@ SP_BOTH static inline sp_square sp_square_of(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    bits += UINT64_C(0x9e3779b97f4a7c15); /* or else the matrix of 0 would be the identity */
+    bits += UINT64_C(0x9e3779b97f4a7c15); /* otherwise the matrix of 0 would be the identity */
     bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     const uint32_t h = (uint32_t)(bits >> 32), k = (uint32_t)(bits ^ bits >> 40);
     const sp_square m = {1, h, k, 1 + h * k};
