@@ -374,8 +374,8 @@ typedef enum spmm_transport {
 typedef enum spmm_reduce {
     SPMM_REDUCE_AUTO = 0,
     SPMM_REDUCE_LINEAR = 1, /**< every rank sends its partial sum to the first rank, one rank after another */
-    SPMM_REDUCE_TREE = 2,   /**< ranks add pairwise in log2(Q) steps, result on the first rank */
-    SPMM_REDUCE_BUTTERFLY = 3, /**< pairs exchange sums in log2(Q) steps, result on every rank of the row */
+    SPMM_REDUCE_TREE = 2,   /**< ranks add pairwise in log2(Q) steps; the first rank gets the result */
+    SPMM_REDUCE_BUTTERFLY = 3, /**< pairs exchange sums in log2(Q) steps; every rank gets the result */
     SPMM_REDUCE_MPI = 4,       /**< MPI_Reduce */
     SPMM_REDUCE_NCCL = 5       /**< ncclReduce, for GPUs */
 } spmm_reduce;
