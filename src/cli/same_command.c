@@ -75,7 +75,7 @@ static spmm_status same_command_share(MPI_Comm comm, int rank, const settings *m
                                             : sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of options");
     TRY(sp_agree(comm, "options", status));
     if (rank == 0) memcpy(theirs->text, mine->text, theirs->bytes);
-    /* not sp_bcast(), because its message size may differ between ranks until the settings have been
+    /* sp_bcast() is not used, because its message size may differ between ranks until the settings have been
      * compared */
     return SP_MPI(MPI_Bcast(theirs->text, bytes, MPI_CHAR, 0, comm));
 }
