@@ -198,7 +198,7 @@ spmm_status sp_cuda_no_memory(int64_t bytes, const char *what)
 
 void sp_cuda_free(void *p)
 {
-    (void)cudaDeviceSynchronize(); /* for memory of a pool, cudaFree() does not synchronize */
+    (void)cudaDeviceSynchronize(); /* cudaFree() does not synchronize if the memory is from a pool */
     (void)cudaFree(p);
     (void)cudaGetLastError();
 }

@@ -97,7 +97,7 @@ spmm_status sp_stream_done(sp_stream stream, int *done)
     TRY(sp_cuda_enter());
     const cudaError_t error = cudaStreamQuery(stream_of(stream));
     if (error == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* not an error, but the check of the next launch would report it */
+        (void)cudaGetLastError(); /* this is not an error, but the check of the next launch would report it */
         return SPMM_OK;
     }
     if (error != cudaSuccess) return sp_cuda_wait_fail(error, "waiting");
