@@ -51,7 +51,7 @@ static ALWAYS_INLINE void block_item(pass *s, sp_shuffle *r, const int what, int
     char *const item = sp_shuffle_add(r, s->row_guess * dims[1] + s->col_guess);
     memcpy(item, index, what == PLACE ? sizeof index : sizeof index[0]);
     if (what != PLACE || !s->source->values) return;
-        /* exact, because `value` was read as a value of this type; the item may not be aligned */
+        /* the conversion is exact, because `value` was read as this type; the item may not be aligned */
 #define APPEND(T) memcpy(item + sizeof index, &(T){(T)value}, sizeof(T));
     SP_BY_TYPE(s->fill->a->precision, APPEND);
 #undef APPEND
