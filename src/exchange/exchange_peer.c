@@ -55,7 +55,7 @@ typedef struct board {
     _Atomic uint32_t written;             /* number of the last exchange whose writes are queued, or failed */
     _Atomic int broken;            /* 1: the rank failed during an exchange, and takes part in no more */
     sp_peer_place notice[NOTICES]; /* exchange n uses notice[n % NOTICES]; `at` is -1: the rank failed */
-    int wrote[NOTICES];            /* as notice: 1: the rank's writes are queued, 0: they failed */
+    int wrote[NOTICES];            /* indexed as notice; 1: the rank's writes are queued, 0: they failed */
 } board;
 
 /* The flags of exchanges that are captured in a CUDA graph have no numbers, because each launch of the graph
