@@ -100,7 +100,7 @@ spmm_status sp_csr_file_columns(const sp_csr_file *file, int64_t first, int64_t 
 /** The block of rows and columns to read, and how to read its values. */
 typedef struct sp_csr_file_range {
     int64_t row_begin, row_end, col_begin, col_end;
-    spmm_precision precision; /**< of the matrix in memory; values of the file are converted to it */
+    spmm_precision precision; /**< type of the matrix in memory; values of the file are converted to it */
     int allow_nonfinite;      /**< 0: inf, nan and values beyond the range of `precision` are errors */
     int threads;
 } sp_csr_file_range;

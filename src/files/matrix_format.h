@@ -17,7 +17,7 @@ typedef enum sp_file_way {
 
 /** A format. The functions are local; `file` is the object that open() created. */
 typedef struct sp_matrix_format {
-    const char *name; /**< as in "a file of the format ..." */
+    const char *name; /**< name of the format, as in "a file of the format ..." */
     sp_file_way way;
     int binary; /**< 1: numbers are stored in binary, so a file is about as large as its matrix in memory; 0:
                      text */
