@@ -91,7 +91,7 @@ typedef struct transposition {
     spmm_csr *a;
     sp_image own, mirrored;
     int own_first;  /* 1: in each row of a, entries of b come before mirrored entries; 0: after them. It is 1
-                       if b has no entries above its diagonal, unless there is no `own` */
+                       if there is an image `own` and b has no entries above its diagonal */
     int parts;      /* b is cut into parts of consecutive rows */
     int64_t *first; /* the first row of each part, [parts + 1] */
     /* [parts][a->rows]: number of mirrored entries of a part in each row of a; later, the position of the

@@ -24,7 +24,7 @@ enum {
         return bits & sign ? ~bits : bits | sign;           \
     }                                                       \
     static inline int less_##NAME(VALUE x, VALUE y) { return order_##NAME(x) < order_##NAME(y); }
-/* Defines the same for complex values: by the real part, then by the imaginary part. */
+/* Defines less_NAME() for complex values, which compares real parts first, then imaginary parts. */
 #define LESS_COMPLEX(NAME, VALUE, REAL)                                                                      \
     static inline int less_##NAME(VALUE x, VALUE y)                                                          \
     {                                                                                                        \

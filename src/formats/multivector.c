@@ -449,5 +449,5 @@ spmm_status sp_multivector_write(const spmm_multivector *v, const char *path)
             if (sp_is_complex(v->precision)) fprintf(out.file, " %.*g", digits, __imag__ e);
             fputc('\n', out.file);
         }
-    return sp_output_file_close(&out, SPMM_OK); /* also reports write errors of the calls above */
+    return sp_output_file_close(&out, SPMM_OK); /* this also reports write errors of the calls above */
 }
