@@ -11,13 +11,13 @@
 /** A block with its ghost rows. Members are read-only except for the creator. */
 typedef struct sp_ghosted_block {
     const sp_grid *grid;
-    const spmm_block *block; /**< with the columns of the whole matrix's process column */
+    const spmm_block *block; /**< the block, whose columns are those of the whole process column */
     spmm_exchange kind;      /**< SPMM_EXCHANGE_HALO, _BCAST or _JOINT, never _AUTO */
     sp_moves moves;          /**< the rows of X that are exchanged */
     int64_t all_bcast;       /**< number of rows of X that all ranks would receive in a broadcast */
     sp_local_block local;    /**< its columns are the rows of X in the numbering of `moves` */
     const spmm_csr *on_gpu;  /**< the block's matrix in GPU memory, which kernels read there; NULL: none */
-    int64_t longest;         /**< with on_gpu: number of entries of the longest row */
+    int64_t longest;         /**< number of entries of the longest row; only set with on_gpu */
     sp_joint *joint; /**< data of the joint exchange: the rest of the block, which `local` contains, and the
                           partial rows that ranks compute for each other. NULL unless `kind` is
                           SPMM_EXCHANGE_JOINT and the process column has several ranks */

@@ -114,7 +114,7 @@ spmm_status sp_ghosted_block_transpose(const sp_ghosted_block *b, int threads, s
     return status;
 }
 
-/** Makes the map of the transpose: transposes the matrix with the indices of its entries as values. */
+/** Makes the map of the transpose: transposes a matrix whose values are the indices of its entries. */
 static spmm_status create_map(const sp_ghosted_block *b, int threads, sp_transposed_map *map)
 {
     sp_local_block numbered = b->local;
