@@ -13,8 +13,8 @@ enum {
     ROWS_PER_ENTRY = 4 /* a matrix with more than 4 rows per entry is read in one pass */
 };
 
-/* for progress reports. FIRST_PASS: share of the time that the first of two passes takes. IN_ORDER: progress
- * at the end of a pass in file order, because other passes may have to follow */
+/* Numbers for progress reports. FIRST_PASS: share of the time that the first of two passes takes. IN_ORDER:
+ * progress at the end of a pass in file order, because other passes may have to follow */
 #define FIRST_PASS 0.4
 #define IN_ORDER 0.99
 
