@@ -47,7 +47,7 @@ typedef struct sp_plan_facts {
     const sp_kernel *kernel;
     const sp_decisions *decisions; /**< what was decided, and why; valid as long as the plan */
     spmm_transport transport;      /**< SPMM_TRANSPORT_AUTO: no row of X or Y is exchanged */
-    const char *backend;           /**< as from sp_exchange_backend(); "": no row of X is exchanged */
+    const char *backend;           /**< name from sp_exchange_backend(); "": no row of X is exchanged */
     spmm_reduce reduce;            /**< SPMM_REDUCE_AUTO: Q is 1, nothing is summed */
     /** Number of rows of X and partial Y that all ranks receive by messages. Of rows of X that the ranks of a
      *  node share, only those are counted that cross between nodes. Equal on all ranks. */

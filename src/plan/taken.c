@@ -32,10 +32,10 @@ spmm_status sp_plan_refuse(const char *function)
 spmm_status sp_plan_take(const spmm_plan *p, const char *function, int idle)
 {
     TRY(sp_given(function, "plan", p, "a plan of spmm_plan_create()"));
-    /* first: after a fork, the flag may be held by a thread of the parent that does not exist here */
+    /* comes first: after a fork, a thread that exists only in the parent may hold the flag */
     TRY(sp_fork_check(function));
-    /* Takes it before MPI is called, because two threads may not be allowed to call MPI. With `idle`, a plan
-     * whose product has begun is never taken, so that no other thread can interfere before
+    /* Takes the plan before calling MPI, because two threads may not be allowed to call MPI. With `idle`, a
+     * plan whose product has begun is never taken, so that no other thread can interfere before
      * spmm_apply_end(). */
     if (!(idle ? take_from(p, SP_PLAN_FREE) : sp_plan_try(p))) {
         if (atomic_load_explicit(flag_of(p), memory_order_relaxed) != SP_PLAN_BEGUN)
