@@ -198,7 +198,7 @@ static spmm_status apply_end(sp_product *p)
     const spmm_status status = apply_finish(p);
     if (p->space == SPMM_CPU || d->captured || !d->prepared) return status;
     const spmm_status done =
-        sp_device_sync(); /* also after a failure: kernels queued before it may still read X */
+        sp_device_sync(); /* even after a failure, because kernels queued before it may still read X */
     return status == SPMM_OK ? done : status;
 }
 

@@ -32,7 +32,7 @@ typedef struct sp_conversion {
     /** The CSR of the block in GPU memory, which is converted there, and which kernels for SPMM_CSR read in
      *  place. Must outlive the row blocks. NULL: it is copied from host memory. */
     const spmm_csr *on_gpu;
-    int64_t longest; /**< with on_gpu: number of entries of the longest row; 0: unknown */
+    int64_t longest; /**< number of entries of the longest row, if on_gpu is set; 0: unknown */
     /** The block as it was scattered in padded ELLPACK (distribute/scatter.h), with the columns of the block.
      *  Kernels for SPMM_ELL use its values in place, so that the plan cannot take new values. NULL: the block
      *  was not scattered in this format. Must outlive the row blocks. */
