@@ -38,7 +38,7 @@ typedef struct sp_series_sample {
 
 typedef struct sp_series_job {
     sp_series_options options;
-    sp_place place; /**< with a grid of one row per rank and one column */
+    sp_place place; /**< its grid has one row per rank and one column */
     sp_ranges ranges;
     const int64_t *begin;  /**< [number of ranks + 1] number of the first series of each rank; points into
                                 `ranges` */

@@ -14,7 +14,7 @@ typedef struct sp_series_record {
     struct {
         const char *source; /**< path of the input file, or "generated" */
         int64_t count, length;
-        double read_seconds;   /**< for reading the input file and distributing its series */
+        double read_seconds;   /**< seconds for reading the input file and distributing its series */
         double start, epsilon; /**< parameters of generated series (see sp_walk); NaN: the series come from a
                                     file */
         int64_t seed;

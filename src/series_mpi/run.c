@@ -342,7 +342,7 @@ spmm_status sp_series_measure(sp_series_job *job, const sp_series_record *record
     for (int s = job->options.file ? SP_MEAN : SP_GENERATE; s <= last; s++) {
         const spmm_status status = run_step(job, (sp_step)s, record, failed);
         sp_series_table_end_step(&job->table,
-                                 out); /* also after an error, to print the rows of the kernels that ran */
+                                 out); /* even after an error, prints the rows of the kernels that ran */
         TRY(status);
     }
     if (last != SP_PEARSON) sp_series_table_total(&job->table, out); /* else finish.c printed it */
