@@ -17,7 +17,7 @@ typedef struct target {
     int padded;
     int64_t width;  /* if padded: number of entries of the longest row */
     int64_t *start; /* [rows + 1] row starts, padding left out */
-    int32_t *next;  /* for the single pass: [rows] number of entries inserted into each row so far */
+    int32_t *next;  /* [rows] number of entries inserted into each row so far, for the single pass */
     int32_t *col;
     void *val;
 } target;
@@ -231,7 +231,7 @@ static spmm_status run_ours_ell(const checks *c, spmm_format format, outcome *o)
     const int padded = format == SPMM_ELL;
     const target f = {
         .coo = c->coo, .padded = padded, .width = m.width, .start = c->csr.irp, .col = m.col, .val = m.val};
-    /* without padding row_start has no end of the last row */
+    /* without padding, row_start does not contain the end of the last row */
     const size_t bytes = (size_t)c->csr.rows * sizeof *m.row_start;
     o->same = (padded || memcmp(m.row_start, c->csr.irp, bytes) == 0) && remove_padding(&f) &&
               is_same(&f, &c->csr);

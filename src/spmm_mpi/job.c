@@ -383,7 +383,7 @@ void sp_job_destroy(sp_job *job)
     sp_ghosted_block_destroy(&d->ghosted);
     sp_ghosted_block_destroy(&d->joint);
     sp_matrix_destroy(&d->slice);
-    spmm_block_destroy(&d->block); /* before input.a, whose arrays the block may share */
+    spmm_block_destroy(&d->block); /* destroyed before input.a, whose arrays the block may share */
     sp_ranges_destroy(&d->ranges);
     sp_free(d->perm);
     sp_free(d->x_old);

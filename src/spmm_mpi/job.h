@@ -41,7 +41,7 @@ typedef struct sp_distribution {
     sp_matrix slice;  /**< --scatter-format ell: the received block, whose values plans use; else zeroed */
     sp_ghosted_block ghosted; /**< this rank's block with its ghost rows */
     int64_t *perm; /**< rank 0, if rows are renumbered: perm[i] is the new index of row i of A as read */
-    sp_ghosted_block joint; /**< the same with the joint exchange, if that may be chosen; else zeroed */
+    sp_ghosted_block joint; /**< the block with the joint exchange, if that may be chosen; else zeroed */
     int64_t *x_old; /**< if rows are renumbered and X is generated: indices that this rank's rows of X had
                            before renumbering; else NULL */
 } sp_distribution;
@@ -201,9 +201,9 @@ spmm_plan_study sp_job_plan_study(const sp_options *o);
  *  numbers of entries. Collective over the grid. */
 spmm_status sp_job_note_moves(const sp_ghosted_block *ghosted, sp_record *record);
 
-/** Arrays for the times in seconds of repeated products, each [repeat]; NULL: this time is not measured. The
- *  times of parts, which are measured if `kernel` is not NULL, make small products on a GPU longer: they are
- *  measured in other products than `apply`, and later ones, because a plan does not stop measuring them. */
+/** Arrays for the times in seconds of repeated products, each [repeat]; NULL: this time is not measured.
+ *  Parts are timed if `kernel` is not NULL. Timing them makes small products on a GPU longer, and a plan does
+ *  not stop timing them, so they are timed in separate products after those for `apply`. */
 typedef struct sp_job_times {
     double *apply;                        /**< from a barrier before the product to a barrier after it;
                                                includes delays of ranks that share a core */

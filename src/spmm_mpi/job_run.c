@@ -122,7 +122,7 @@ static spmm_status make_plan(sp_session *s, run *r)
     options.format = r->kernel ? SPMM_FORMAT_AUTO : job->options.format;
     options.transport = s->transport;
     if (job->options.all_kernels)
-        study.quick_plan = 1; /* no timing of exchanges: all kernels use the same one */
+        study.quick_plan = 1; /* exchanges are not timed again: all kernels use the same one */
     if (sp_job_progress(&job->place)) sp_trial_begins = show_trial;
     const spmm_status status = sp_plan_create(&job->dist.ghosted, &job->dist.joint, sp_job_slice(job), r->k,
                                               &options, &study, &r->plan);
