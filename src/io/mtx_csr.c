@@ -9,7 +9,7 @@
 #include "io/mtx_body.h"
 
 enum {
-    ONCE_CHUNKS = 4,   /* files of at most this many chunks are read in one pass: such files are small */
+    ONCE_CHUNKS = 4,   /* files of up to so many chunks need little memory; they are read in one pass */
     ROWS_PER_ENTRY = 4 /* a matrix with more than 4 rows per entry is read in one pass */
 };
 
