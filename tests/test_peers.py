@@ -68,7 +68,7 @@ if here:
         for name in here:
             of = next(r["library"] for r in result.records if r["run"]["kernel"] == name)
             assert re.search(rf"^ +3  {name} .* PASS  theirs: {re.escape(of['way'])}$", result.out, re.M), result.out
-            within(result.out.replace("\n" + 11 * " ", " "), f" {name}: {of['version']}\n")
+            within(result.out.replace("\n" + 11 * " ", " "), f" {name}: {of['version']}")
         equal(len(re.findall(r"  theirs: ", result.out)), len(here), result.out)
     with test("auto and --autotune never take one"):
         for args in ((), ("--autotune",)):
