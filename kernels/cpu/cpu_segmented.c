@@ -196,8 +196,8 @@ static spmm_status cpu_segmented_run(const sp_launch *l)
     return SPMM_OK;
 }
 
-/** Suits long rows, each of which reaches over much of X. On a CPU with 1 MB of L2 cache per core,
- *  cpu_segmented was faster for rows of X of 256 bytes or more, and about as fast as cpu_csr with 128. */
+/** For long rows whose columns spread over much of X. On a CPU with 1 MB of L2 cache per core, cpu_segmented
+ *  was faster than cpu_csr for rows of X of at least 256 bytes. For 128 bytes both were about as fast. */
 SP_SUITS(cpu_segmented)
 {
     const double x = q->row_bytes * sp_ratio(q->f->sum.reach, q->f->sum.over[SP_LENGTH_BOUNDS - 1]);

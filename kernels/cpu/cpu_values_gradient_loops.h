@@ -9,14 +9,13 @@
 #if SHAPE >= F64_64
 #define TARGET AVX512
 #define SHARE 4
-#define HALF_OF(v) HALVES(v)
 #define MASKED_FMA(g, x, s, c) \
     INTRINSIC(mask3_fmadd)     \
     (INTRINSIC(maskz_loadu)((c)->mask, g), INTRINSIC(maskz_loadu)((c)->mask, x), s, (c)->mask)
 #else
 #define TARGET AVX2
 #define SHARE 1
-#define HALF_OF(v) v
+#define HALVES(v) v
 /* a lane without a column adds (-0) * (+0), which changes no sum */
 #define MASKED_FMA(g, x, s, c) \
     INTRINSIC(fmadd)           \
@@ -45,8 +44,8 @@ TARGET SP_INLINE static void NAME(add)(VECTOR (*s)[NAME(parts)], const VALUE *g,
     }
 }
 
-/** Returns in t a vector of sums for each of `count` entries in a row of A: the last columns are in `vectors`
- *  vectors, the last one masked. */
+/** Stores in t[n] the sums of entry n, for `count` entries of one row of A. The columns after the passes form
+ *  `vectors` vectors, of which the last one is masked. */
 TARGET SP_INLINE static void NAME(dots)(const VALUE *g, const VALUE *const *x, int count,
                                         const NAME(columns) * c, int passes, int vectors, HALF *t)
 {
@@ -65,7 +64,7 @@ TARGET SP_INLINE static void NAME(dots)(const VALUE *g, const VALUE *const *x, i
         SP_UNROLL for (int h = NAME(parts) / 2; h > 0; h /= 2)
             SP_UNROLL for (int v = 0; v < h; v++) if (passes || v + h < vectors)
                 s[n][v] = INTRINSIC(add)(s[n][v], s[n][v + h]);
-        t[n] = HALF_OF(s[n][0]);
+        t[n] = HALVES(s[n][0]);
     }
 }
 
@@ -79,19 +78,21 @@ TARGET SP_INLINE static void NAME(group)(const gradient_dots *d, int64_t e, int 
     VALUE out[GROUP];
     SP_UNROLL for (int n = 0; n < GROUP; n += SHARE)
     {
-        const int64_t at = e + (n < count ? n : count - 1),
-                      last = e + (n + SHARE <= count ? n + SHARE : count) - 1;
         const VALUE *x[SHARE];
+        int64_t at[SHARE]; /* the last entry stands in for the entries after it */
         SP_UNROLL for (int m = 0; m < SHARE; m++)
-            x[m] = (const VALUE *)d->x + a->ja[at + m < last ? at + m : last] * d->ldx;
-        while (at >= a->irp[*i + 1]) ++*i;
-        if (last < a->irp[*i + 1]) {
+        {
+            at[m] = e + (n + m < count ? n + m : count - 1);
+            x[m] = (const VALUE *)d->x + a->ja[at[m]] * d->ldx;
+        }
+        while (at[0] >= a->irp[*i + 1]) ++*i;
+        if (at[SHARE - 1] < a->irp[*i + 1]) {
             NAME(dots)((const VALUE *)d->g + *i * d->ldg, x, SHARE, c, passes, vectors, t + n);
             continue;
         }
         SP_UNROLL for (int m = 0; m < SHARE; m++)
         {
-            while ((at + m < last ? at + m : last) >= a->irp[*i + 1]) ++*i;
+            while (at[m] >= a->irp[*i + 1]) ++*i;
             NAME(dots)((const VALUE *)d->g + *i * d->ldg, x + m, 1, c, passes, vectors, t + n + m);
         }
     }
@@ -113,7 +114,7 @@ TARGET SP_INLINE static void NAME(range)(const gradient_dots *d, int64_t begin, 
     for (int l = 0; l < LANES; l++) minus[l] = l < last ? 0 : (VALUE)-0.0;
     c.minus = INTRINSIC(loadu)(minus);
     /* adding -0 changes nothing; +0 makes a -0 a +0 */
-    const HALF zero = HALF_OF(INTRINSIC(set1)(d->k < SP_SUMS ? 0 : (VALUE)-0.0));
+    const HALF zero = HALVES(INTRINSIC(set1)(d->k < SP_SUMS ? 0 : (VALUE)-0.0));
     int64_t i = row_with(d->a, begin), e = begin;
     for (; e + GROUP <= end; e += GROUP) {
         for (int n = 0; d->prefetch > 0 && n < GROUP; n++) {
@@ -145,7 +146,6 @@ TARGET static void NAME(loop)(const gradient_dots *d, int64_t begin, int64_t end
 #undef CASE
 #undef TARGET
 #undef SHARE
-#undef HALF_OF
 #undef MASKED_FMA
 #undef GROUP
 #undef HALF

@@ -1,4 +1,4 @@
-/** Computes the features of a matrix in GPU memory; they are exactly equal to those of features.c. */
+/** Computes the features of a matrix in GPU memory. The results equal the results of features.c exactly. */
 #include "kernels/cuda/cuda_passes.cuh"
 
 #define SP_HOST_DEVICE __host__ __device__

@@ -184,7 +184,7 @@ template <typename X> __device__ inline X from_lane(X x, int lane)
     return w.whole;
 }
 
-/* A block adds VECTORS vectors of columns. It has at most SECTIONS warps, each of which sums one section at a
+/* A block computes VECTORS vectors of columns with at most SECTIONS warps. Each warp sums one section at a
  * time. */
 enum { VECTORS = WARP / SP_SEGMENTS, SECTIONS = SP_SECTIONS };
 

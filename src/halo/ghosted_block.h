@@ -11,7 +11,7 @@
 /** A block with its ghost rows. Members are read-only except for the creator. */
 typedef struct sp_ghosted_block {
     const sp_grid *grid;
-    const spmm_block *block; /**< the block, whose columns are those of the whole process column */
+    const spmm_block *block; /**< the block; it has all columns of its process column */
     spmm_exchange kind;      /**< SPMM_EXCHANGE_HALO, _BCAST or _JOINT, never _AUTO */
     sp_moves moves;          /**< the rows of X that are exchanged */
     int64_t all_bcast;       /**< number of rows of X that all ranks would receive in a broadcast */

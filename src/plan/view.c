@@ -120,9 +120,9 @@ static void print_moves(const sp_product *p, const summary *s, FILE *f)
                 s->sum.rows > 0 ? 100 * s->sum.interior / s->sum.rows : 0);
 }
 
-/** Prints whether fewer ranks would be faster. Estimates this from the times of the kernel and of the
- *  exchange at set-up and of the products so far. Prints nothing with the joint exchange, of which not all
- *  kernels were timed, and after products with another K. */
+/** Prints whether fewer ranks would be faster. The estimate uses the times of the kernel and of the exchange,
+ *  measured at set-up, and the times of earlier products. Prints nothing after products with another K, or
+ *  with the joint exchange, some of whose kernels were not timed. */
 static void print_fewer_ranks(const sp_product *p, const summary *s, FILE *f)
 {
     const sp_trial *const kernels = &p->decisions.row[SP_DECIDES_KERNEL].trial,
