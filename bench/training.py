@@ -5,9 +5,10 @@ and steps of a graph convolution network.
 
 gradient: the inner products of rows of G and X at the entries of each MATRIX, in float32 and float64. Contenders: the gradient of
 a Pattern; torch.sparse.sampled_addmm; on a GPU also cuSPARSE's SDDMM with its buffer and preprocessing kept (the library in
-CUSPARSE_HOME/lib, or the loader's). first, later: steps of two layers (64 features, 64 hidden, 16 classes; forward, backward,
-Adam) on made-up graphs, in float32. `first`: from A in host memory until the tenth step is complete; `later`: one of the next
-steps. Contenders: `pattern`, layers.matmul(A, X) of a sparse tensor; `plan`, of a Plan; `csr` and `coo`, torch.sparse.mm.
+CUSPARSE_HOME/lib, or the loader's). first, later, step: two layers (64 features, 64 hidden, 16 classes) on made-up graphs, in
+float32. `first`: from A in host memory until the tenth step (forward, backward, Adam) is complete; `later`: forward and
+backward of a later step; `step`: all of it. Contenders: `pattern`, layers.matmul(A, X) of a sparse tensor; `plan`, of a Plan;
+`csr` and `coo`, torch.sparse.mm.
 Contenders take turns. A time in milliseconds is from an idle device until it is idle again: median and quartiles of the rounds.
 over_ours: the median over that of the first contender. Exit status 1: results differ."""
 import argparse
@@ -144,44 +145,56 @@ def product_of(contender, a, device):
 
 
 def trained(table, contender, a, steps):
-    """Returns (seconds of the first steps, seconds of each later one, the loss)."""
+    """Returns (seconds of the first steps, those of forward and backward of each later one, of each whole one, the loss)."""
     torch.manual_seed(1)
     x, classes = torch.randn(a.shape[0], FEATURES).to(table.device), torch.randint(CLASSES, a.shape[:1]).to(table.device)
     weights = [(torch.randn(*shape) / 8).to(table.device).requires_grad_() for shape in ((FEATURES, HIDDEN), (HIDDEN, CLASSES))]
     optimizer, held = torch.optim.Adam(weights, lr=0.01), []
 
-    def step():
+    def passes():
         product = held[0]
-        optimizer.zero_grad()
         loss = torch.nn.functional.cross_entropy(product(torch.relu(product(x @ weights[0])) @ weights[1]), classes)
         loss.backward()
+        return loss
+
+    def step():
+        optimizer.zero_grad()
+        loss = passes()
         optimizer.step()
         return loss
+
+    def timed_passes():
+        found = table.seconds(passes)
+        optimizer.zero_grad()
+        return found
 
     def begin():
         held.append(product_of(contender, a, table.device))
         for _ in range(STEPS):
             step()
     first = table.seconds(begin)
-    later = [table.seconds(step) for _ in range(steps)]
-    return first, later, step().detach()
+    optimizer.zero_grad()
+    later = [timed_passes() for _ in range(steps)]
+    return first, later, [table.seconds(step) for _ in range(steps)], step().detach()
 
 
 def training(table, vertices, entries):
     a, contenders = graph(vertices, entries), ("pattern", "plan", "csr", "coo")
     for contender in contenders:
         trained(table, contender, graph(100, 400), 1)
-    first, later, losses = ({contender: [] for contender in contenders} for _ in range(3))
+    first, later, whole, losses = ({contender: [] for contender in contenders} for _ in range(4))
     for _ in range(max(table.rounds // 5, 1)):
         for contender in contenders:
-            begin, steps, losses[contender] = trained(table, contender, a, 100)
+            begin, passes, steps, losses[contender] = trained(table, contender, a, 100)
             first[contender].append(begin)
-            later[contender] += steps
+            later[contender] += passes
+            whole[contender] += steps
     for contender in contenders:  # Adam enlarges rounding errors
         table.check(losses[contender], losses["coo"], f"{vertices} vertices: {contender}", 1e-2)
     name = f"graph of {vertices} vertices"
     table.row("first", a, name, HIDDEN, "float32", first)
     table.row("later", a, name, HIDDEN, "float32", later)
+    table.row("step", a, name, HIDDEN, "float32", whole)
 
 
 def main():

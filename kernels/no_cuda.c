@@ -46,8 +46,9 @@ REFUSE(sp_cuda_axpby, sp_value alpha, const spmm_multivector *x, sp_value beta, 
        void *stream)
 REFUSE(sp_cuda_scale, const void *factor, spmm_multivector *x, void *stream)
 REFUSE(sp_cuda_scale_rows, const void *factor, int64_t stride, spmm_multivector *x, void *stream)
-REFUSE(sp_cuda_values_gradient, const spmm_csr *a, const spmm_multivector *g, const spmm_multivector *x,
-       spmm_multivector *values, void *stream)
+REFUSE(sp_cuda_find_rows, const int64_t *start, int64_t rows, int64_t nnz, int32_t *row)
+REFUSE(sp_cuda_values_gradient, int64_t nnz, const int32_t *row, const int32_t *col,
+       const spmm_multivector *g, const spmm_multivector *x, spmm_multivector *values, void *stream)
 REFUSE(sp_cuda_gram, const spmm_multivector *x, const spmm_multivector *y, double *g)
 REFUSE(sp_cuda_squares, const spmm_multivector *x, double *sum)
 REFUSE(sp_cuda_times, sp_value alpha, const spmm_multivector *x, const double *r, int64_t ldr, sp_value beta,

@@ -1,5 +1,6 @@
 """Shared by the cases of the Python package, under mpirun: a case runs on all ranks, and passes if it does on all."""
 import importlib
+import os
 import sys
 import threading
 import traceback
@@ -35,7 +36,7 @@ def run_all():
             why = f"SKIP {skipped}"
         except BaseException as error:
             where = traceback.extract_tb(error.__traceback__)
-            line = [frame.lineno for frame in where if frame.filename == sys.argv[0]][-1]
+            line = [frame.lineno for frame in where if os.path.abspath(frame.filename) == os.path.abspath(sys.argv[0])][-1]
             why = f"rank {rank}, line {line}: {type(error).__name__}: {error}"
         said = comm.gather(why)
         if rank == 0:

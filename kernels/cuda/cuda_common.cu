@@ -19,6 +19,13 @@ __device__ inline int is_wide(unsigned long long bits)
 }
 __device__ inline int is_wide(unsigned) { return 1; }
 
+/** Sets bits of a word that all warps set, mostly the same ones: an atomic operation of each warp would take
+ *  longer than reading the values. */
+template <typename E> __device__ inline void add_bits(E *word, E bits)
+{
+    if (bits & ~*(volatile E *)word) atomicOr(word, bits);
+}
+
 /** Examines values; a thread stops when it has found that they differ, and that f32 does not represent one of
  *  them exactly.
  *  \param [in]     wide    1: it does not matter whether f32 represents them
@@ -42,9 +49,9 @@ __global__ void __launch_bounds__(THREADS) compare_values(int wide, const int32_
         lacks |= __shfl_xor_sync(ALL_LANES, lacks, step);
     }
     if (threadIdx.x % WARP > 0) return;
-    atomicOr(common + SP_HAS, has);
-    atomicOr(common + SP_LACKS, lacks);
-    if (wide) atomicOr(common + SP_WIDE, (E)1);
+    add_bits(common + SP_HAS, has);
+    add_bits(common + SP_LACKS, lacks);
+    add_bits(common + SP_WIDE, (E)wide);
 }
 
 __global__ void __launch_bounds__(THREADS)

@@ -353,7 +353,7 @@ def operand_of(x, kind, reached, name, rows, dtype, whose):
     k = 1 if len(shape) == 1 else shape[1]
     between = k * size if strides is None or shape[0] <= 1 else strides[0]
     ld, rest = divmod(between, size)
-    unit = strides is None or k == 1 or strides[1] == size
+    unit = strides is None or k <= 1 or strides[1] == size
     direct = unit and rest == 0 and ld >= k and address % size == 0
     return Operand(reached, kind, x, found, shape, address, strides, ld, direct, writable)
 

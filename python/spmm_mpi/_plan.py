@@ -234,7 +234,7 @@ class Plan:
         self._uploaded = False  # whether a matrix in host memory was copied to the GPU
         self._at_once = False  # whether products are computed without an spmm_plan
         self._version = 0  # of the values: counts what may have changed them
-        self._taken = None  # the tensor whose values the plan has, and its version (spmm_mpi.torch)
+        self._taken = None  # the values that the plan has of a tensor (spmm_mpi.torch)
         close_dropped()
         comm, A = comm_and_matrix(comm, A)
         if rows == "root" and comm.size == 1 and (cut is None or gpu_matrix.is_on_gpu(A)):
@@ -575,7 +575,6 @@ class Plan:
 
     # ---- products ----
 
-    @serialized
     def __matmul__(self, X):
         """Returns Y = A X, this rank's rows [y rows, K], or [y rows] if X is a vector, as an array of the
         kind of X.
@@ -587,17 +586,31 @@ class Plan:
         its last two of that size, until close()), and uses again when no array refers to it.
         Collective. Raises TypeError or ValueError if X is wrong; ranks that wait for this one then raise
         Error. Raises Error if libspmm fails."""
-        product = self._quick and self._usual_product(self._quick(X), X)
+        return self._new_product(NO_TRANSPOSE, X)
+
+    @serialized
+    def _new_product(self, operation, X):
+        """Returns op(A) X, as an array of the kind of X."""
+        k, here = self._quick and self._quick(X), operation == NO_TRANSPOSE
+        product = k and (self._usual_product(k, X) if here else self._usual_transposed(operation, k))
         if product:
-            source = product.usual[0, False].take(X, False)
+            sides = (0, 1) if here else (1, 0)
+            source = product.usual[sides[0], False].take(X, False)
             if source is not None:
                 if not self._only:
                     self._agree_on_k(product.k, None)
                 if self._stages:
                     self._count()
-                out, target = product.usual[1, True].fresh(X)
-                return product.quick(source, target, 1.0, 0.0, out)
-        return self._multiply(NO_TRANSPOSE, X, None, 1, 0)
+                out, target = product.usual[sides[1], True].fresh(X)
+                return product.quick(source, target, 1.0, 0.0, out, sides[0])
+        return self._multiply(operation, X, None, 1, 0)
+
+    def _usual_transposed(self, operation, k):
+        """Returns the Product of K columns for a product with A^T; None: it has to be made, or A^H is complex."""
+        product = self._products.get(k)
+        if product is None or product.made.handle is None or operation != TRANSPOSE and self._dtype.kind == "c":
+            return None
+        return product
 
     def _usual_product(self, k, X):
         """Returns the Product of the K columns of X; K = 0: X is no usual array. None: there is none yet, and
@@ -1113,7 +1126,7 @@ class Transposed:
     def __matmul__(self, X):
         """Returns this rank's rows [x rows, K] of A^T X. X: this rank's rows [y rows, K]. Otherwise like
         `plan @ X`."""
-        return self._plan._multiply(self._operation, X, None, 1, 0)
+        return self._plan._new_product(self._operation, X)
 
     def __rmatmul__(self, X):
         """Returns X A^T, computed as (plan @ X.T).T; with plan.H, X A^H, as (plan @ X.T.conj()).conj().T."""

@@ -385,11 +385,15 @@ class Product:
             return y.like
         return end
 
-    def quick(self, source, target, alpha, beta, out):
-        """Like run(), for arrays that Usual accepted: nothing can fail before libspmm is called."""
-        self.usual[0, False].wait()
+    def quick(self, source, target, alpha, beta, out, side=0):
+        """Like run(), for arrays that Usual accepted: nothing can fail before libspmm is called. side: 1 for a
+        product with A^T."""
+        self.usual[side, False].wait()
         self.use()
-        status = self.made.apply(alpha, source, beta, target)
+        if side:
+            status = self.lib.spmm_apply_transposed(self.handle, alpha, source, beta, target)
+        else:
+            status = self.made.apply(alpha, source, beta, target)
         if status:
             self.lib.check(status)
         self.plan._last = self.k

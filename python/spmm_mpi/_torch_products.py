@@ -9,6 +9,7 @@ import torch
 from . import _gpu_matrix as gpu_matrix
 from . import _matrix as matrix
 from . import _plan as plans
+from . import _rows as rows
 from . import _world as world
 from ._library import Error
 from ._plan import CONJUGATE_TRANSPOSE, NO_TRANSPOSE, STAGES, TRANSPOSE, Plan
@@ -42,19 +43,32 @@ def by_plan(plan, operation, x):
 SAVED = -1  # in place of a version: PyTorch has saved the values, and has checked that they are as before
 
 
+class Taken:
+    """The values that a plan has, of a tensor whose memory this object keeps."""
+
+    def __init__(self, values):
+        self.tensor, self.memory, self.version = weakref.ref(values), values.detach(), version_of(values)
+
+    def are(self, values, version):
+        """Whether a tensor has the same values."""
+        if self.version is None or self.version != version_of(values):
+            return False
+        if version == SAVED:  # PyTorch may have saved another tensor of the same memory
+            return self.memory.data_ptr() == values.data_ptr() and self.memory.stride() == values.stride()
+        # (gradcheck() changes values that require a gradient behind PyTorch's back, between products)
+        return self.tensor() is values and not values.requires_grad
+
+
 def take(plan, values, version, in_order):
     """Gives the plan the values of a tensor, unless it has them. in_order(values): as the plan has its entries.
     Collective."""
-    held, current = plan._taken, version_of(values)
-    same = held is not None and held[0]() is values and held[1] == current is not None
-    # (gradcheck() changes values that require a gradient behind PyTorch's back, between products)
-    same = same and (version == SAVED or not values.requires_grad)
+    same = plan._taken is not None and plan._taken.are(values, version)
     if plan.comm.size > 1:
         same = min(plan.comm.allgather(same))
     if not same:
         new = in_order(plain(values))
         plan.update_values(new.numpy() if new.device.type == "cpu" else new)
-        plan._taken = weakref.ref(values), current
+        plan._taken = Taken(values)
 
 
 def version_of(values):
@@ -102,7 +116,7 @@ class Pattern:
         rows, cols, self.shape = places(A, shape)
         self.device, self.entries = rows.device, len(rows)
         self._indptr, self._indices, self._order, self._place, self._lengths = ordered(rows, cols, self.shape)
-        self._plans, self._ones, self._lock = {}, {}, threading.RLock()  # tables: type of the values -> ..
+        self._plans, self._ones, self._rows, self._lock = {}, {}, {}, threading.RLock()  # tables: type of the values -> ..
         self._number, (self._y_size, self._x_size) = next(plans.numbers), self.shape
         plans.numbered[self._number] = self
 
@@ -120,8 +134,25 @@ class Pattern:
     def multiply(self, values, version, operation, x):
         if self.entries == 0:
             return x.new_zeros((self.shape[0 if operation in (NO_TRANSPOSE, CONJUGATE) else 1], *x.shape[1:]))
+        values = self.ones(x) if values is None else values
         with self._lock:
-            return by_plan(self.plan_with(self.ones(x) if values is None else values, version), operation, x)
+            done = self.compared(values, x) if operation == NO_TRANSPOSE and version != SAVED else None
+            return by_plan(self.plan_with(values, version), operation, x) if done is None else done
+
+    def compared(self, values, x):
+        """Returns A x by a plan that compares its values with these, and takes them only if they differ, because
+        a sparse tensor has a new object for the same values each time; None if this is impossible or needless."""
+        plan = self._plans.get(values.dtype)
+        if plan is None or values.requires_grad or plan._taken is not None and plan._taken.are(values, 0):
+            return None
+        new, on_host = self.in_order(plain(values)), x.device.type == "cpu"
+        compared = self._rows.get(values.dtype) or self._rows.setdefault(values.dtype, rows.Rows(plan._block))
+        if not compared.hold(None, new.numpy() if on_host else new):
+            return None
+        y = plan._apply_rows(compared, x.numpy() if on_host else x, None)
+        if y is not None:
+            plan._taken = Taken(values)
+        return torch.from_numpy(y) if on_host and y is not None else y
 
     def ones(self, x):
         """Returns values for a pattern without values, the same tensor for each x of a type."""
@@ -153,7 +184,7 @@ class Pattern:
             if values.dtype == torch.float32:
                 options["products"] = STAGES[1]
         plan = self._plans[values.dtype] = Plan(world.own(), a, rows="distributed", **options)
-        plan._taken = weakref.ref(values), version_of(values)
+        plan._taken = Taken(values)
         return plan
 
     def in_order(self, values):

@@ -104,10 +104,18 @@ spmm_status sp_cuda_scale(const void *factor, spmm_multivector *x, void *stream)
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_scale_rows(const void *factor, int64_t stride, spmm_multivector *x, void *stream);
 
+/** Determines the row of each entry of a CSR matrix in device memory. Local.
+ *  \param [in]  nnz  at least 1
+ *  \param [out] row  [nnz], in device memory
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_find_rows(const int64_t *start, int64_t rows, int64_t nnz, int32_t *row);
+
 /** As sp_cpu_values_gradient() (kernels/kernel.h), with the same bits, for arrays and operands in
  *  device memory. Local.
+ *  \param [in] row, col  [nnz] the places of the entries
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
-spmm_status sp_cuda_values_gradient(const spmm_csr *a, const spmm_multivector *g, const spmm_multivector *x,
+spmm_status sp_cuda_values_gradient(int64_t nnz, const int32_t *row, const int32_t *col,
+                                    const spmm_multivector *g, const spmm_multivector *x,
                                     spmm_multivector *values, void *stream);
 
 /** Compares a matrix with the CSR of a block, all in device memory. Local.

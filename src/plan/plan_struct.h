@@ -31,7 +31,9 @@ typedef struct sp_plan_own {
 /** Data of gradients of the values, in addition to the product (values_gradient.c). Zeroed until needed. */
 typedef struct sp_values_gradient {
     sp_ghosted_block halo; /* the block without the joint exchange, if the product has it */
-    char *arrays;          /* copies of halo's row starts and columns in GPU memory, if there are no others */
+    /* The places of the entries in GPU memory; NULL before the first gradient. */
+    int32_t *entry_rows;
+    const int32_t *entry_columns;
     sp_exchange *exchange; /* NULL: no rows of X are exchanged, or none have been so far */
     int64_t k;             /* the number of columns for which `exchange` is set; 0: none */
     /* Row-major copies of the operands, for the most columns so far. The copy of X has ghost rows if there is

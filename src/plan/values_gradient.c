@@ -1,5 +1,6 @@
 /** The gradient of the values of a plan's matrix: exchanges rows of X as a product does, but always by a halo
  *  exchange or a broadcast, in the precision of X, and with its own buffers. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/enum_words.h"
@@ -55,37 +56,37 @@ static const sp_ghosted_block *block_of(const spmm_plan *plan)
     return given->joint ? &plan->gradient.halo : given;
 }
 
-/** Determines the CSR with local columns in the memory of the device; its values are not read. Uses arrays
- *  that a kernel or the caller has there; otherwise the first call copies the block's. */
-static spmm_status find_csr(spmm_plan *plan, const gradient_call *c, spmm_csr *a)
+/** Fills the places of the entries from a CSR in host memory. */
+static spmm_status upload_places(const spmm_csr *a, int32_t *rows, int32_t *columns)
+{
+    const int64_t bytes = (a->rows + 1) * (int64_t)sizeof *a->irp;
+    void *starts;
+    TRY(sp_device_alloc(&starts, bytes, "row starts"));
+    spmm_status status = sp_device_upload(starts, a->irp, bytes);
+    if (status == SPMM_OK) status = sp_device_upload(columns, a->ja, a->nnz * (int64_t)sizeof *columns);
+    if (status == SPMM_OK) status = sp_cuda_find_rows(starts, a->rows, a->nnz, rows);
+    sp_device_free(starts);
+    return status;
+}
+
+/** Determines the places of the entries in GPU memory, once. */
+static spmm_status find_places(spmm_plan *plan, const gradient_call *c)
 {
     sp_values_gradient *const v = &plan->gradient;
-    const sp_product *const p = plan->forward;
     const sp_ghosted_block *const block = block_of(plan);
-    const sp_row_block *const part = &p->parts.part[0];
-    *a = block->local.csr;
-    if (p->space == SPMM_CPU || a->nnz == 0) return SPMM_OK;
-    if (block->on_gpu) {
-        *a = *block->on_gpu;
-        return SPMM_OK;
-    }
-    if (p->parts.count == 1 && part->a.format == SPMM_CSR && p->local == &block->local && !v->arrays) {
-        a->irp = part->a.row_start;
-        a->ja = part->a.col;
-        return SPMM_OK;
-    }
-    const int64_t starts = (a->rows + 1) * (int64_t)sizeof *a->irp, columns = a->nnz * (int64_t)sizeof *a->ja;
-    if (!v->arrays) {
-        TRY(may_allocate(p, c));
-        TRY(sp_device_alloc((void **)&v->arrays, starts + columns, "row starts and columns"));
-        spmm_status status = sp_device_upload(v->arrays, a->irp, starts);
-        if (status == SPMM_OK) status = sp_device_upload(v->arrays + starts, a->ja, columns);
-        if (status != SPMM_OK) sp_device_free(v->arrays), v->arrays = NULL;
-        TRY(status);
-    }
-    a->irp = (void *)v->arrays;
-    a->ja = (void *)(v->arrays + starts);
-    return SPMM_OK;
+    const spmm_csr *const a = &block->local.csr, *const there = block->on_gpu;
+    if (plan->forward->space == SPMM_CPU || a->nnz == 0 || v->entry_rows) return SPMM_OK;
+    if (a->rows > INT32_MAX)
+        return sp_fail(SPMM_ERR_USAGE, "%s: the rank has %" PRId64 " rows, expected at most %d on a GPU",
+                       plan->forward->function, a->rows, INT32_MAX);
+    TRY(may_allocate(plan->forward, c));
+    const int64_t bytes = (there ? 1 : 2) * a->nnz * (int64_t)sizeof *v->entry_rows;
+    TRY(sp_device_alloc((void **)&v->entry_rows, bytes, "places of entries"));
+    v->entry_columns = there ? there->ja : v->entry_rows + a->nnz;
+    const spmm_status status = there ? sp_cuda_find_rows(there->irp, a->rows, a->nnz, v->entry_rows)
+                                     : upload_places(a, v->entry_rows, v->entry_rows + a->nnz);
+    if (status != SPMM_OK) sp_device_free(v->entry_rows), v->entry_rows = NULL;
+    return status;
 }
 
 void sp_values_gradient_destroy(spmm_plan *plan)
@@ -96,7 +97,7 @@ void sp_values_gradient_destroy(spmm_plan *plan)
     spmm_multivector_destroy(&v->g);
     sp_exchange_destroy(v->exchange);
     sp_ghosted_block_destroy(&v->halo);
-    sp_device_free(v->arrays);
+    sp_device_free(v->entry_rows);
 }
 
 /** Creates the exchange, and the X that it moves, for k columns and fewer. Collective. */
@@ -163,15 +164,15 @@ static spmm_status copy_operand(const sp_product *p, const gradient_call *c, con
     return sp_multivector_axpby(sp_value_of(1, p->precision), from, (sp_value){0}, rows, p->threads);
 }
 
-/** Determines the CSR and row-major operands, which are copies if they must be. */
-static spmm_status gradient_prepare(spmm_plan *plan, const gradient_call *c, spmm_csr *a, spmm_multivector *g,
+/** Determines row-major operands, which are copies if they must be. */
+static spmm_status gradient_prepare(spmm_plan *plan, const gradient_call *c, spmm_multivector *g,
                                     spmm_multivector *x)
 {
     sp_values_gradient *const v = &plan->gradient;
     const sp_product *const p = plan->forward;
     *g = *c->g;
     *x = *c->x;
-    TRY(find_csr(plan, c, a));
+    TRY(find_places(plan, c));
     if (g->layout != SPMM_ROW_MAJOR) TRY(copy_operand(p, c, c->g, &v->g, g));
     if (v->exchange || x->layout != SPMM_ROW_MAJOR) TRY(copy_operand(p, c, c->x, &v->x, x));
     return v->exchange && p->space == SPMM_CUDA
@@ -182,12 +183,12 @@ static spmm_status gradient_prepare(spmm_plan *plan, const gradient_call *c, spm
 /** Receives rows of X and computes the gradient. Notifies the neighbors of a failure. */
 static spmm_status gradient_run(spmm_plan *plan, const gradient_call *c)
 {
-    sp_exchange *const exchange = plan->gradient.exchange;
-    const int on_gpu = plan->forward->space == SPMM_CUDA;
+    const sp_values_gradient *const v = &plan->gradient;
+    const spmm_csr *const a = &block_of(plan)->local.csr;
+    sp_exchange *const exchange = v->exchange;
     char message[SP_MESSAGE_BYTES];
     spmm_multivector g, x;
-    spmm_csr a;
-    spmm_status status = gradient_prepare(plan, c, &a, &g, &x);
+    spmm_status status = gradient_prepare(plan, c, &g, &x);
     if (status != SPMM_OK) {
         snprintf(message, sizeof message, "%s", spmm_error_message());
         sp_exchange_skip(exchange);
@@ -197,10 +198,11 @@ static spmm_status gradient_run(spmm_plan *plan, const gradient_call *c)
     TRY(sp_exchange_begin(exchange, x.data));
     status = sp_exchange_end(exchange);
     if (exchange) x.data = sp_row(&x, -x.ghost_low); /* columns are numbered from the first ghost row */
-    if (status == SPMM_OK && on_gpu)
-        status = sp_cuda_values_gradient(&a, &g, &x, c->values, sp_device_stream(SP_STREAM_MAIN));
+    if (status == SPMM_OK && plan->forward->space == SPMM_CUDA)
+        status = sp_cuda_values_gradient(a->nnz, v->entry_rows, v->entry_columns, &g, &x, c->values,
+                                         sp_device_stream(SP_STREAM_MAIN));
     else if (status == SPMM_OK)
-        sp_cpu_values_gradient(&a, &g, &x, c->values, sp_threads_now(plan->forward->threads));
+        sp_cpu_values_gradient(a, &g, &x, c->values, sp_threads_now(plan->forward->threads));
     const spmm_status finished = sp_exchange_finish(exchange);
     if (status == SPMM_OK) status = finished;
     const spmm_status settled = sp_exchange_settle(exchange);
