@@ -342,7 +342,7 @@ def _():
         with Plan(MPI.COMM_SELF, a) as plan:
             near(plan @ x[:, :first], y[:, :first])
             plan.begin(x[:, :first], out=out[:, :first])
-            refused(spmm_mpi.Error, "has begun: end() comes first", plan.prepare, later)
+            refused(spmm_mpi.Error, "has begun: call end() first", plan.prepare, later)
             near(plan.end(), y[:, :first])
             plan.prepare(later)
             assert plan._options.products == STAGES[2] and not plan._stages
@@ -474,7 +474,7 @@ def damaged(what):
     return a
 
 
-BAD = [(TypeError, "expected a sparse matrix", lambda: A.toarray()), (TypeError, "expected a sparse matrix", lambda: "A.mtx"),
+BAD = [(TypeError, "expected a SciPy sparse matrix", lambda: A.toarray()), (TypeError, "expected a SciPy sparse matrix", lambda: "A.mtx"),
        (ValueError, "beyond 2^53", lambda: (A != 0).astype(np.int64) * (2 ** 53 + 1)),
        (TypeError, "expected float64, float32, complex128 or complex64: A.astype(numpy.float64)", lambda: A.astype(np.longdouble)),
        (TypeError, "complex64: A.astype(numpy.complex128)", lambda: A.astype(np.clongdouble)),
@@ -602,7 +602,7 @@ def _():
     for wrong in (4.0, "4", True):
         refused(TypeError, f"k is {wrong!r}, expected a whole number", Plan, comm, on_root(A), wrong)
     refused(TypeError, "grid is 4", Plan, comm, on_root(A), 4, grid=4)
-    refused(ValueError, "as many places", Plan, comm, on_root(A), 4, grid=(ranks, 2))
+    refused(ValueError, f"expected P x Q = {ranks}", Plan, comm, on_root(A), 4, grid=(ranks, 2))
     refused(ValueError, "P is 0", Plan, comm, on_root(A), 4, grid=(0, 0))
     if ranks > 1:
         refused(ValueError, 'with rows="distributed"', Plan, comm, A, 4, rows="distributed", grid=(1, ranks))
@@ -627,7 +627,7 @@ def bad_x(plan):
             (TypeError, "X is object", good.astype(object)), (TypeError, "X is a list", good.tolist()),
             (TypeError, "X is a NoneType", None), (TypeError, "X is a csr_matrix", scipy.sparse.csr_matrix(good)),
             (TypeError, "masked", np.ma.array(good)), (TypeError, "X is a float", 1.0),
-            (ValueError, f"expected {rows}, those that this rank owns", np.vstack([good, np.ones((1, 4))])),
+            (ValueError, f"expected {rows}, the rows that this rank owns", np.vstack([good, np.ones((1, 4))])),
             (ValueError, "X has 3 dimensions", good[None]), (ValueError, "X has 0 dimensions", np.ones(())),
             (ValueError, "columns", wide), (ValueError, "1 column", good[:, 0])]
 
@@ -668,7 +668,7 @@ def _():
                 refused(spmm_mpi.Error, "another rank", plan.__matmul__, X[plan.x_range])
         assert plan.kernels == {}
         if ranks > 1:
-            refused(ValueError, "expected as many on all", plan.__matmul__, X[plan.x_range, :1 + (rank > 0)])
+            refused(ValueError, "expected the same number on all ranks", plan.__matmul__, X[plan.x_range, :1 + (rank > 0)])
             refused(ValueError, "k is 1 on rank 0 and 2 on rank 1", plan.prepare, 1 + (rank > 0))
         refused(TypeError, "whole number", plan.prepare, 1.5 if rank == 0 else 1)
         near_again(plan)
@@ -712,7 +712,7 @@ def hinted(call, *arguments, **keywords):
 
 
 def parts_of(hint, **names):
-    """The two arrays that a hint such as "its parts one after the other, X.real and X.imag" names."""
+    """The two arrays that a hint such as "pass its parts one after the other, X.real and X.imag" names."""
     assert "parts" in hint and hint.count(" and ") == 1, hint
     real, imaginary = hint.rpartition(", ")[2].split(" and ")
     return tuple(eval(part, {"numpy": np, **names}) for part in (real, imaginary))
@@ -945,7 +945,7 @@ def _():
             plan.begin(X[plan.x_range], out=out)
             for call in (lambda: plan @ X[plan.x_range], lambda: plan.T @ expected, lambda: plan.update_values(None),
                          lambda: plan.begin(X[plan.x_range], out=out), lambda: plan.apply(X[plan.x_range], out=out)):
-                assert refused(spmm_mpi.Error, "has begun: end() comes first", call).status is spmm_mpi.Status.USAGE
+                assert refused(spmm_mpi.Error, "has begun: call end() first", call).status is spmm_mpi.Status.USAGE
             near(plan.end(), expected)
             refused(spmm_mpi.Error, "no product of the plan has begun", plan.end)
             near(plan @ X[plan.x_range], expected)
@@ -1002,7 +1002,7 @@ def _():
         near(plan @ Other(x), (A @ X)[plan.y_range])
         near(plan.apply(Other(x), out=y), (A @ X)[plan.y_range])
         refused(TypeError, "X is float32", plan.__matmul__, Other(x.astype(np.float32)))
-        refused(TypeError, "X is on a device of DLPack's type 7", plan.__matmul__, Elsewhere(x))
+        refused(TypeError, "X is on a device of DLPack type 7", plan.__matmul__, Elsewhere(x))
         near(plan @ x, (A @ X)[plan.y_range])
 
 

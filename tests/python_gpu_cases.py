@@ -203,7 +203,7 @@ def _():
         bad = [(TypeError, "X is float32", Theirs(x, typestr="<f4")), (TypeError, "masked", Theirs(x, mask=x)),
                (ValueError, "neither row-major", Theirs(x, strides=(16, 16 * rows))),
                (ValueError, "neither row-major", Theirs(x, data=(address + 4, False))),
-               (ValueError, "those that this rank owns", Theirs(x, shape=(rows + 1, 4)))]
+               (ValueError, "the rows that this rank owns", Theirs(x, shape=(rows + 1, 4)))]
         for kind, part, wrong in bad:
             if rank == ranks - 1:
                 refused(kind, part, plan.__matmul__, wrong)

@@ -383,7 +383,7 @@ def _():
     more = random_matrix(62, 62, density=0.2)
     backward = scipy.sparse.csr_matrix((more.data[::-1].copy(), more.indices[::-1].copy(), more.nnz - more.indptr[::-1]), (62, 62))
     for other in (scipy.sparse.csr_matrix((62, 62)), more, backward, more.tocsc()):
-        refused(ValueError, f"A has {other.nnz} entries, and key ('mesh', 7) was used for a matrix with {a.nnz}, expected the same pattern",
+        refused(ValueError, f"A has {other.nnz} entries, but key ('mesh', 7) was used for a matrix with {a.nnz}, expected the same pattern",
                 matmul, other, x, key=("mesh", 7))
         as_scipy(other, x)
     longer = a.copy()
@@ -420,16 +420,16 @@ def _():
 @case("what cannot be multiplied is refused with what to do")
 def _():
     a, x = random_matrix(20, 20), random_x(20, 2)
-    refused(TypeError, "A is complex256, and libspmm has float64, float32, complex128 or complex64: A.astype(numpy.complex128)", matmul,
+    refused(TypeError, "A is complex256, expected float64, float32, complex128 or complex64: A.astype(numpy.complex128)", matmul,
             a.astype(np.clongdouble), x)
-    refused(TypeError, "X is float128, and libspmm has float64, float32, complex128 or complex64: X.astype(numpy.float64)", matmul, a, x.astype(np.longdouble))
+    refused(TypeError, "X is float128, expected float64, float32, complex128 or complex64: X.astype(numpy.float64)", matmul, a, x.astype(np.longdouble))
     refused(TypeError, "A is float128", matmul, a.astype(np.longdouble), x)
     refused(TypeError, "X is object", matmul, a, x.astype(object))
     refused(ValueError, "X has the shape [19, 2], expected [20, K] or [20]", matmul, a, x[1:])
     refused(ValueError, "X has the shape [20, 2, 1]", matmul, a, x[:, :, None])
     refused(ValueError, "X has the shape []", matmul, a, 3)
-    refused(TypeError, "X is a sparse csr_matrix, expected a dense array: X.toarray(), or A @ X of SciPy", matmul, a, a)
-    refused(TypeError, "A is a ndarray, expected a sparse matrix or array of SciPy", matmul, x, x)
+    refused(TypeError, "X is a sparse csr_matrix, expected a dense array: pass X.toarray(), or use SciPy's A @ X", matmul, a, a)
+    refused(TypeError, "A is a ndarray, expected a SciPy sparse matrix or array", matmul, x, x)
     refused(TypeError, "X is a masked array", matmul, a, np.ma.masked_array(x))
     refused(ValueError, "threads", matmul, a, x, threads=-1)
     assert matmul(a, x.tolist()).shape == (20, 2)
@@ -469,7 +469,7 @@ def _():
                 assert (matmul(theirs, x).numpy() == 2 * expected).all()
     refused(TypeError, "expected torch.sparse_csr: A.to_sparse_csr()", matmul, torch.eye(3).to_sparse(), torch.eye(3))
     for batch in (torch.ones(2, 3, 3).to_sparse(), torch.ones(2, 3, 3).to_sparse_csr()):
-        refused(TypeError, "A is a tensor of 3 dimensions, expected one matrix: a product for each A[i]", matmul, batch, torch.eye(3))
+        refused(TypeError, "A is a tensor of 3 dimensions, expected one matrix: multiply each A[i]", matmul, batch, torch.eye(3))
     csr = torch.eye(3).to_sparse_csr()
     refused(TypeError, "A is bfloat16, expected float64, float32, complex128 or complex64: A.to(torch.float64)", matmul, csr.to(torch.bfloat16), torch.eye(3))
     refused(TypeError, "X is bfloat16, expected float64, float32, complex128 or complex64: X.to(torch.float64)", matmul, csr, torch.eye(3).to(torch.bfloat16))
@@ -480,7 +480,7 @@ def _():
     eye = torch.eye(3).to_sparse_csr()
     refused(TypeError, "spmm_mpi.torch", matmul, eye.requires_grad_(), torch.eye(3))
     refused(TypeError, "requires a gradient", matmul, eye.detach(), torch.eye(3, requires_grad=True))
-    refused(TypeError, "out is a ndarray, expected a tensor of PyTorch in host memory, as X is", matmul, eye.detach(), torch.eye(3), np.empty((3, 3), np.float32))
+    refused(TypeError, "out is a ndarray, expected a PyTorch tensor in host memory, as X is", matmul, eye.detach(), torch.eye(3), np.empty((3, 3), np.float32))
 
 
 @case("a forked process is refused, and frees what it has")

@@ -72,13 +72,13 @@ def _():
         def wrong(op):
             op @ np.ones(N)
             raise KeyError("mine")
-        refused(*((KeyError, "mine") if rank == 0 else (Error, "rank 0 left the operator by KeyError: 'mine'")), rank_0, wrong, plan)
-        kinds = (ValueError, "") if rank == 0 else (Error, "rank 0 left the operator by ValueError")
+        refused(*((KeyError, "mine") if rank == 0 else (Error, "rank 0 left the operator by an exception: KeyError: 'mine'")), rank_0, wrong, plan)
+        kinds = (ValueError, "") if rank == 0 else (Error, "rank 0 left the operator by an exception: ValueError")
         refused(*kinds, rank_0, lambda op: op @ np.ones(3), plan)
         left = []
         rank_0(left.append, plan)
         if rank == 0:
-            refused(Error, "nobody serves this operator any more", left[0].matvec, np.ones(N))
+            refused(Error, "the other ranks no longer serve this operator", left[0].matvec, np.ones(N))
         near(rank_0(lambda op: op @ np.ones(N), plan), LAPLACIAN @ np.ones(N))
 
 
@@ -95,7 +95,7 @@ def _():
             refused(MemoryError, "bad luck", op.matvec, np.ones(N))
             op.matvec(np.ones(N))
         where = f"rank {ranks - 1}: " * (ranks > 1)
-        refused(*((Error, "nobody serves") if rank == 0 else (MemoryError, where + "bad luck")), rank_0, twice, plan)
+        refused(*((Error, "no longer serve") if rank == 0 else (MemoryError, where + "bad luck")), rank_0, twice, plan)
     with Plan(comm, on_root(LAPLACIAN), 4) as plan:
         refused(ValueError, "X has 3 columns, and the plan was made for k = 4", rank_0, lambda op: op @ np.ones((N, 3)), plan)
 
@@ -105,7 +105,7 @@ def _():
     if ranks > 1:
         with Plan(comm, on_root(LAPLACIAN)) as plan:
             for call in (plan.matvec, plan.matmat, plan.rmatvec, plan.rmatmat):
-                refused(Error, f"the plan has {ranks} ranks, and this call is one of rank 0 alone: plan.operator()", call, np.ones(N))
+                refused(Error, f"the plan has {ranks} ranks, but this call is for plans of one rank: use plan.operator()", call, np.ones(N))
         raise Skipped("there are several")
     a, x = random_matrix(97, 41, density=0.3), random_x(41, 5)
     with Plan(comm, a) as plan:

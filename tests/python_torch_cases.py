@@ -386,7 +386,7 @@ def _():
     refused(ValueError, "X has the shape [5, 2], expected [6, K] or [6]", layers.matmul, pattern, x[:5])
     refused(TypeError, f"expected [{a.nnz}] of float64 or float32", layers.matmul, pattern, x, tensor(a.data[1:]))
     refused(TypeError, "X is float64, and A is float32, expected the same: X.to(torch.float32)", layers.matmul, pattern, x, tensor(a.data).float())
-    refused(TypeError, "a sparse tensor, which has values", layers.matmul, csr_tensor(a), x, tensor(a.data))
+    refused(TypeError, "a sparse tensor, which has its own values", layers.matmul, csr_tensor(a), x, tensor(a.data))
     number, empty = pattern._number, layers.Pattern(torch.empty(2, 0, dtype=torch.int64, device=DEVICE), (9, 6))
     alike(layers.matmul(empty, x), torch.zeros(9, 2))
     values = tensor(a.data)

@@ -133,7 +133,7 @@ with test("products of threads may be the first calls of the process"):
         equal((done.returncode, done.stdout), (0, "right\n"))
 
 with test("a wrong communicator is told"):
-    within(ran(python, CASES, "wrong", env=plain()).stdout, "is for one process without an MPI: expected Plan(A)")
+    within(ran(python, CASES, "wrong", env=plain()).stdout, "was built without MPI (make MPI=0): expected Plan(A)")
 
 for case, sentence in (("torch_first", "PyTorch, imported before it, goes on"), ("torch_last", "so does PyTorch, imported after it")):
     if ran(python, "-c", "import torch", env=plain()).returncode:
@@ -155,7 +155,7 @@ else:
             done = ran(mpirun, "-np", 2, python, CASES, "mpi", env=plain())
             assert done.returncode != 0, done.stdout
             within(done.stdout, "comm has 2 ranks, and ")
-            within(done.stdout, "is for one process (make MPI=0): expected MPICH or Intel MPI (pip install mpi4py mpich), or a libspmm of mpi4py's MPI")
+            within(done.stdout, "was built without MPI (make MPI=0): expected MPICH or Intel MPI (pip install mpi4py mpich), or a libspmm built with mpi4py's MPI")
 
 # ---- on ranks ----
 

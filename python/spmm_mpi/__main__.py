@@ -80,7 +80,7 @@ def tell_versions(report, mpi, why, comm):
     if lib.world is None:
         report.say("MPI", f"{its}, {ranks} rank{'s' * (ranks > 1)}")
     elif ranks > 1:
-        report.say("MPI", f"one process: this libspmm has no MPI, so that rank 0 alone of {ranks} ranks of {its} is tested. For ranks {c.HOW}")
+        report.say("MPI", f"one process: this libspmm has no MPI, so that only rank 0 of {ranks} ranks of {its} is tested. To test all ranks, {c.HOW}")
     else:
         report.say("MPI", f"one process: this libspmm has no MPI (mpi4py: {its or why})")
     with Plan(comm, scipy.sparse.eye(2000, format="csr") if comm.rank == 0 else None, 1) as plan:

@@ -69,6 +69,6 @@ def check_comm(comm):
         raise ValueError("MPI has been finalized")
     processes = os.environ.get("WORLD_SIZE", "1")
     if "TORCHELASTIC_RUN_ID" in os.environ and comm == MPI.COMM_WORLD and processes != str(comm.size):
-        raise c.Error(f"torchrun has started {processes} processes, each with an MPI of its own, in which comm has {comm.size} rank{'s' * (comm.size > 1)}, "
-                      f"expected ranks of one MPI: mpirun -np {processes} python .. (or MPI.COMM_SELF, for a plan of this process)", c.Status.USAGE)
+        raise c.Error(f"torchrun has started {processes} processes, each with its own MPI: comm has {comm.size} rank{'s' * (comm.size > 1)}, "
+                      f"expected {processes}; start with mpirun -np {processes} python .., or pass MPI.COMM_SELF for a plan of this process alone", c.Status.USAGE)
     return comm

@@ -155,12 +155,12 @@ def kind_of(x, name, expected=None):
     expected: the type that messages about a type name; None: either type of libspmm."""
     if isinstance(x, np.ndarray):
         if isinstance(x, np.ma.MaskedArray):
-            raise TypeError(f"{name} is a masked array, and a product has no masks: {'out.data' if name == 'out' else f'{name}.filled(0)'}")
+            raise TypeError(f"{name} is a masked array, but products support no masks: {'out.data' if name == 'out' else f'{name}.filled(0)'}")
         return NUMPY, np.asarray(x)
     if torch_tensor(x):
         if x.requires_grad:
-            raise TypeError(f"{name} is a tensor that requires a gradient, which libspmm does not compute: {name}.detach(), or the "
-                            f"functions of spmm_mpi.torch")
+            raise TypeError(f"{name} is a tensor that requires a gradient, which libspmm does not compute: pass {name}.detach(), or "
+                            f"call the functions of spmm_mpi.torch")
         if x.layout is not torch_tensor(x).strided:
             dense = "torch.empty(out.shape, dtype=out.dtype)" if name == "out" else f"{name}.to_dense()"
             raise TypeError(f"{name} is a tensor of layout {x.layout}, expected a dense one: {dense}")
@@ -170,14 +170,14 @@ def kind_of(x, name, expected=None):
             raise TypeError(f"{name} is a tensor on device {x.device}, expected cpu or cuda")
         check_negated(x, name)
         if x.is_conj():
-            raise TypeError(f"{name} is a tensor that PyTorch has yet to conjugate in memory: {name}.resolve_conj()")
+            raise TypeError(f"{name} is a tensor that is conjugated only by its flag (is_conj): {name}.resolve_conj()")
         return TORCH, x
     if hasattr(x, "__cuda_array_interface__"):
         return (CUPY if type(x).__module__.partition(".")[0] == "cupy" else DEVICE), x
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
         return by_dlpack(x, name)
-    way = "plan.y_zeros(), numpy.empty" if name == "out" else "numpy.asarray, .toarray() of a sparse one"
-    raise TypeError(f"{name} is a {type(x).__name__}, expected an array of NumPy, CuPy or PyTorch ({way})")
+    way = "plan.y_zeros(), numpy.empty" if name == "out" else "numpy.asarray, or .toarray() of a sparse matrix"
+    raise TypeError(f"{name} is a {type(x).__name__}, expected a NumPy, CuPy or PyTorch array ({way})")
 
 
 def numpy_type(x, name, expected=None):
@@ -193,7 +193,7 @@ def numpy_type(x, name, expected=None):
 def check_negated(x, name):
     """Refuses a tensor whose numbers are those in its memory with the other sign (torch.conj(z).imag)."""
     if x.is_neg():
-        raise TypeError(f"{name} is a tensor that PyTorch has yet to negate in memory: {name}.resolve_neg()")
+        raise TypeError(f"{name} is a tensor that is negated only by its flag (is_neg): {name}.resolve_neg()")
 
 
 def host_tensor(x, name, expected=None):
@@ -223,7 +223,7 @@ def layout(x, kind, name, dtype):
     found = np.dtype(interface["typestr"])
     check_type(name, found, dtype, kind)
     if interface.get("mask") is not None:
-        raise TypeError(f"{name} is a masked array, and a product has no masks")
+        raise TypeError(f"{name} is a masked array, but products support no masks")
     address, read_only = interface["data"]
     return found, tuple(interface["shape"]), interface.get("strides"), address, not read_only
 
@@ -252,7 +252,7 @@ class DlpackArray:
         tensor = DlpackTensor.from_address(pointer(self.capsule, b"dltensor"))
         size, kind = tensor.bits // 8, f"{DLPACK_KINDS.get(tensor.code, 'V')}{tensor.bits // 8}"
         if tensor.lanes != 1 or kind not in ("f8", "f4", "c16", "c8"):
-            raise TypeError(f"{name} has elements of {tensor.bits} bits of DLPack's kind {tensor.code}, expected {EXPECTED}")
+            raise TypeError(f"{name} has elements of DLPack type code {tensor.code} with {tensor.bits} bits, expected {EXPECTED}")
         shape = tuple(tensor.shape[:tensor.ndim])
         self.__cuda_array_interface__ = {
             "shape": shape, "typestr": "<" + kind, "data": ((tensor.data or 0) + tensor.offset, True), "version": 3,
@@ -270,7 +270,7 @@ def by_dlpack(x, name):
         return NUMPY, found
     if device == DLPACK_CUDA:
         return DEVICE, DlpackArray(x, name)
-    raise TypeError(f"{name} is on a device of DLPack's type {int(device)}, expected host memory (1) or a CUDA GPU (2)")
+    raise TypeError(f"{name} is on a device of DLPack type {int(device)}, expected host memory (1) or a CUDA GPU (2)")
 
 
 # in the order of spmm_precision
@@ -324,7 +324,7 @@ def wrong_type(name, found, expected, kind=NUMPY):
     # the parts of complex numbers already have the right type, but are views with gaps
     if str(found) == ("complex64" if wanted == TYPES[1] else "complex128"):
         cast = {CUPY: ".copy()", TORCH: ".contiguous()"}.get(kind, "")
-    return f"{text}: its parts one after the other, {name}.real{cast} and {name}.imag{cast}"
+    return f"{text}: pass its parts one after the other, {name}.real{cast} and {name}.imag{cast}"
 
 
 def check_shape(shape, name, rows, whose):
@@ -364,8 +364,8 @@ def examine(x, name, rows, dtype, space):
     space: where the plan computes; if that is CPU, an array on a GPU is refused."""
     kind, reached = kind_of(x, name, dtype)
     if kind >= CUPY and space == c.CPU:
-        raise TypeError(f'{name} is on a GPU, and the plan computes on the CPU: Plan(..., device="cuda")')
-    operand = operand_of(x, kind, reached, name, rows, dtype, "those that this rank owns")
+        raise TypeError(f'{name} is on a GPU, but the plan computes on the CPU: make it with Plan(..., device="cuda")')
+    operand = operand_of(x, kind, reached, name, rows, dtype, "the rows that this rank owns")
     if not operand.direct and has_columns(operand):
         operand.ld, operand.direct, operand.columns = operand.strides[1] // operand.dtype.itemsize, True, c.COLUMN_MAJOR
         return operand
@@ -432,10 +432,10 @@ def check_out(operand, out, rows, k, vector):
         raise ValueError("out is read-only")
     if operand.k != k or operand.vector != vector:
         expected = f"[{rows}]" if vector else f"[{rows}, {k}]"
-        raise ValueError(f"out has the shape {list(out.shape)}, expected {expected} as of X")
+        raise ValueError(f"out has the shape {list(out.shape)}, expected {expected} as X has")
     if operand.memory is None and operand.ld != k and not operand.columns:
         if operand.kind >= CUPY:
-            raise ValueError(f"out is a part of another array on the GPU, expected one of its own (contiguous): {contiguous_out(operand)}")
+            raise ValueError(f"out is a part of another array on the GPU, expected a contiguous array: {contiguous_out(operand)}")
         operand.direct = False
 
 
@@ -522,7 +522,7 @@ def wait_for(operand):
         if stream is not None and driver():
             failed = driver().cuStreamSynchronize(stream)
             if failed:
-                raise c.Error(f"the stream of an array could not be waited for: error {failed} of CUDA's driver")
+                raise c.Error(f"cannot wait for the stream of an array: CUDA driver error {failed}")
 
 
 ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
@@ -554,7 +554,7 @@ def check_gpu(operand, name):
     access it."""
     gpu, found = opened_gpu(), gpu_of(operand.address)
     if found is not None and gpu is not None and found != gpu:
-        raise ValueError(f"{name} is on GPU {found}, and libspmm computes on GPU {gpu}: copy it there")
+        raise ValueError(f"{name} is on GPU {found}, but libspmm computes on GPU {gpu}: copy it to GPU {gpu}")
 
 
 # ---- complex X of real plans ----

@@ -144,12 +144,12 @@ def tensor_parts(A):
     """Returns what parts() returns, for a tensor."""
     torch = arrays.torch_tensor(A)
     if A.dim() != 2:
-        raise TypeError(f"A is a tensor of {A.dim()} dimensions, expected one matrix: a product for each A[i] of a batch")
+        raise TypeError(f"A is a tensor of {A.dim()} dimensions, expected one matrix: multiply each A[i] of a batch separately")
     if A.layout is not torch.sparse_csr:
         raise TypeError(f"A is a tensor of layout {A.layout}, expected torch.sparse_csr: A.to_sparse_csr()")
     if A.requires_grad:
-        raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach(), or for gradients "
-                        "spmm_mpi.torch.matmul(A, X)")
+        raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: pass A.detach(), or for gradients "
+                        "call spmm_mpi.torch.matmul(A, X)")
     return tuple(A.shape), A.crow_indices(), A.col_indices(), A.values(), A
 
 
@@ -186,7 +186,7 @@ def entries_in_order(A, copy):
         raise ValueError(f"A has {len(indptr)} row starts, expected {shape[0] + 1} for {shape[0]} rows")
     nnz = int(indptr[-1])
     if not 0 <= nnz <= min(len(indices), len(data)):
-        raise ValueError(f"the row starts of A end with {nnz}, and there are {len(indices)} column indices and {len(data)} values")
+        raise ValueError(f"the row starts of A end with {nnz}, but there are {len(indices)} column indices and {len(data)} values")
     indices, data = indices[:nnz], data[:nnz]
     if int(indptr[0]) != 0 or bool((indptr[1:] < indptr[:-1]).any()):
         raise ValueError("the row starts of A do not begin with 0, or decrease")

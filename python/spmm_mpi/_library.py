@@ -353,7 +353,7 @@ class Library:
             for name, prototype in prototypes(comm).items():
                 self.declare(lib, name, prototype)
         except AttributeError as error:
-            raise Error(f"{self.file} is no libspmm {INTERFACE}: {error}; {HOW}") from None
+            raise Error(f"{self.file} is not libspmm of interface {INTERFACE}: {error}; {HOW}") from None
         for name, prototype in newer(comm).items():
             try:
                 self.declare(lib, name, prototype)
@@ -369,7 +369,7 @@ class Library:
         """Returns a function of newer(). Raises Error if this library lacks it."""
         function = getattr(self, name)
         if function is None:
-            raise Error(f"{self.file} has no function {name}: it is older than this; {HOW}")
+            raise Error(f"{self.file} has no function {name}: it is older than this package; {HOW}")
         return function
 
     def check(self, status):
@@ -399,7 +399,7 @@ def check_fork():
     """Raises Error in a forked process, before it calls mpi4py or waits for a lock that a thread of the
     parent may hold."""
     if forked:
-        raise Error("this process was forked from one that uses libspmm, and has neither its threads nor its MPI: expected a call in the "
+        raise Error("this process was forked from one that uses libspmm, and has neither its threads nor its MPI: call spmm_mpi in the "
                     "parent process, or in a process started with spawn (multiprocessing.get_context(\"spawn\"))", Status.USAGE)
 
 

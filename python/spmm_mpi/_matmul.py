@@ -46,7 +46,7 @@ def types_of(a, x):
     for name, dtype in (("A", a), ("X", x)):
         wide = C128 if dtype.kind == "c" else F64
         if dtype.kind in "fc" and dtype.itemsize > wide.itemsize:
-            raise TypeError(f"{name} is {dtype}, and libspmm has {arrays.EXPECTED}: {name}.astype(numpy.{wide})")
+            raise TypeError(f"{name} is {dtype}, expected {arrays.EXPECTED}: {name}.astype(numpy.{wide})")
         if dtype.kind not in "biufc":
             raise TypeError(f"{name} is {dtype}, expected numbers: {name}.astype(numpy.float64)")
     both = np.result_type(a, x)
@@ -217,7 +217,7 @@ def source_of(A, x):
         return of_torch(A, x)
     sparse = sys.modules.get("scipy.sparse")  # if scipy.sparse was never imported, A is none of its matrices
     if sparse is None or not sparse.issparse(A):
-        raise TypeError(f"A is a {type(A).__name__}, expected a sparse matrix or array of SciPy (scipy.sparse.csr_array) or a tensor of "
+        raise TypeError(f"A is a {type(A).__name__}, expected a SciPy sparse matrix or array (scipy.sparse.csr_array) or a tensor of "
                         f"layout torch.sparse_csr")
     if len(A.shape) != 2:
         raise ValueError(f"A has {len(A.shape)} dimensions, expected 2")
@@ -520,8 +520,8 @@ class Cache:
     def matching(self, place, source, keyed):
         for analysis in self.keyed.get(keyed, ()):
             if source.nnz != analysis.rows.nnz:
-                raise ValueError(f"A has {source.nnz} entries, and key {keyed[0]!r} was used for a matrix with {analysis.rows.nnz}, expected "
-                                 f"the same pattern: another key, or none")
+                raise ValueError(f"A has {source.nnz} entries, but key {keyed[0]!r} was used for a matrix with {analysis.rows.nnz}, expected "
+                                 f"the same pattern: pass another key, or none")
             return analysis
         for analysis in self.alike.get(place, ()):
             if analysis.same(source):
@@ -678,11 +678,11 @@ def operand(X, name):
     if type(X) is np.ndarray:
         return arrays.NUMPY, X
     if hasattr(X, "tocsr") or hasattr(X, "to_dense") and getattr(X, "is_sparse", False):
-        raise TypeError(f"{name} is a sparse {type(X).__name__}, expected a dense array: {name}.toarray(), or A @ {name} of SciPy")
+        raise TypeError(f"{name} is a sparse {type(X).__name__}, expected a dense array: pass {name}.toarray(), or use SciPy's A @ {name}")
     known = isinstance(X, np.ndarray) or arrays.torch_tensor(X) or hasattr(X, "__cuda_array_interface__") or hasattr(X, "__dlpack__")
     kind, x = arrays.kind_of(X if known else np.asarray(X), name)
     if kind >= arrays.CUPY:
-        raise TypeError(f"{name} is in the memory of a GPU, and A in the host's, expected both there: {name}.get(), {name}.cpu(), or "
+        raise TypeError(f"{name} is in GPU memory and A in host memory, expected both in host memory: pass {name}.get() or {name}.cpu(), or use "
                         f"spmm_mpi.Plan(..., device=\"cuda\")")
     return kind, x
 
@@ -694,7 +694,7 @@ def target_of(out, kind, shape, dtype):
     found, target = arrays.kind_of(out, "out")
     if found != kind:
         place = " on a GPU" if found >= arrays.CUPY else ""
-        expected = "an array of NumPy" if kind == arrays.NUMPY else "a tensor of PyTorch in host memory"
+        expected = "a NumPy array" if kind == arrays.NUMPY else "a PyTorch tensor in host memory"
         raise TypeError(f"out is a {type(out).__name__}{place}, expected {expected}, as X is")
     if target.dtype != dtype:
         raise TypeError(arrays.wrong_type("out", target.dtype, dtype, kind))
@@ -711,7 +711,7 @@ def product_on_gpu(A, X, out, key, options):
     # reading the interface of an array of CuPy would take longer than everything else here
     kind = arrays.CUPY if cupy is not None and type(X) is cupy.ndarray else arrays.kind_of(X, "X")[0]
     if kind < arrays.CUPY:
-        raise TypeError("X is in host memory, and A in a GPU's, expected both there: cupy.asarray(X), X.cuda()")
+        raise TypeError("X is in host memory and A in GPU memory, expected both in GPU memory: pass cupy.asarray(X) or X.cuda()")
     source = GpuSource(A)
     dtype = source.dtype
     if dtype not in arrays.TYPES:

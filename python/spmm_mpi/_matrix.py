@@ -51,7 +51,7 @@ def check_csr(shape, indptr, indices, data):
     if indptr[0] != 0 or (np.diff(indptr) < 0).any():
         raise ValueError("A.indptr does not begin with 0, or decreases")
     if indptr[-1] > min(len(indices), len(data)):
-        raise ValueError(f"A.indptr ends with {indptr[-1]}, and there are {len(indices)} column indices and {len(data)} values")
+        raise ValueError(f"A.indptr ends with {indptr[-1]}, but there are {len(indices)} column indices and {len(data)} values")
     used = indices[:indptr[-1]]
     if len(used) and (used.min() < 0 or used.max() >= shape[1]):
         raise ValueError(f"A has a column index outside 0 to {shape[1] - 1}")
@@ -79,7 +79,7 @@ def entries(a, copy, check=True):
     if arrays.torch_tensor(a):
         a = of_torch(a)
     if not scipy.sparse.issparse(a):
-        raise TypeError(f"A is a {type(a).__name__}, expected a sparse matrix or array of SciPy (scipy.sparse.csr_array)")
+        raise TypeError(f"A is a {type(a).__name__}, expected a SciPy sparse matrix or array (scipy.sparse.csr_array)")
     if len(a.shape) != 2:
         raise ValueError(f"A has {len(a.shape)} dimensions, expected 2")
     if a.dtype.kind in "biu":
@@ -109,10 +109,10 @@ def of_torch(a):
     import scipy.sparse
     torch = arrays.torch_tensor(a)
     if a.requires_grad:
-        raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach(), or for gradients "
-                        "spmm_mpi.torch.matmul(A, X)")
+        raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: pass A.detach(), or for gradients "
+                        "call spmm_mpi.torch.matmul(A, X)")
     if a.dim() != 2 or a.layout not in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo):
-        raise TypeError(f"A is a tensor of {a.dim()} dimensions and layout {a.layout}, expected 2 and torch.sparse_csr: A.to_sparse_csr()")
+        raise TypeError(f"A is a tensor of {a.dim()} dimensions and layout {a.layout}, expected 2 and layout torch.sparse_csr: A.to_sparse_csr()")
     if a.layout is torch.sparse_coo:
         a = a.coalesce()
         return scipy.sparse.coo_matrix((a.values().numpy(), a.indices().numpy()), shape=tuple(a.shape))
@@ -126,7 +126,7 @@ def as_f64(a):
     float64 cannot represent."""
     values = a.tocsr().data if a.format in ("dok", "lil") else a.data
     if a.dtype.itemsize == 8 and values.size and max(-int(values.min()), int(values.max())) > 2 ** 53:
-        raise ValueError("A has whole numbers beyond 2^53, which float64 cannot represent, expected smaller ones: spmm_mpi.matmul(A, X) is exact")
+        raise ValueError("A has whole numbers beyond 2^53, which float64 cannot represent exactly: use spmm_mpi.matmul(A, X), which multiplies whole numbers exactly")
     return of_type(a, np.float64)
 
 

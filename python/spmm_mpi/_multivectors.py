@@ -85,7 +85,7 @@ def small_matrix(name, value, shape, complex):
     try:
         found = np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise TypeError(f"{name} is no array of real numbers: {error}") from None
+        raise TypeError(f"{name} is not an array of real numbers: {error}") from None
     if found.dtype.kind not in ("fiuc" if complex else "fiu"):
         raise TypeError(f"{name} is {found.dtype}, expected an array of {'numbers' if complex else 'real numbers'}")
     if found.ndim != len(shape) or any(n is not None and n != here for n, here in zip(shape, found.shape)) or 0 in found.shape:
@@ -155,7 +155,7 @@ def times(X, R, *, out=None, alpha=1.0, beta=0.0):
     a, b = x.number("alpha", alpha), x.number("beta", beta)
     if out is None:
         if beta != 0:
-            raise ValueError(f"beta is {beta}, and there is no out that it could multiply")
+            raise ValueError(f"beta is {beta}, but there is no out to multiply by it: pass out")
         out = made(x, r.shape[1])
     y = Rows(out, "out", like=x, k=r.shape[1], written=True, read=beta != 0)
     x.call(function, a, x.reference, r.ctypes.data, r.shape[1], b, y.reference)

@@ -80,7 +80,7 @@ class Serving:
         """Returns a product with the whole X, on rank 0. If any rank raises, raises that exception; then no
         rank serves any more."""
         if not self.open:
-            raise Error("nobody serves this operator any more: the block of plan.operator() was left, or a product has failed")
+            raise Error("the other ranks no longer serve this operator: the `with` block of plan.operator() has ended, or a product has failed")
         if x.shape[1] == 0:
             return np.zeros((self.plans[i].shape[transposed], 0), x.dtype)
         number = self.ranges[i].number
@@ -99,7 +99,7 @@ class Serving:
             if i == LEAVE:
                 self.open = False
                 if transposed:
-                    raise Error(f"rank 0 left the operator by {transposed}")
+                    raise Error(f"rank 0 left the operator by an exception: {transposed}")
                 return
             self.step(i, transposed, k)
 

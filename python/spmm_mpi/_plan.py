@@ -66,7 +66,7 @@ def tell_lost():
     gc.collect()  # plans in circles of references are lost, too
     if lost and not c.forked:
         print(f"spmm_mpi: {len(lost)} plan{'s' * (len(lost) > 1)} of several ranks {'were' if len(lost) > 1 else 'was'} not closed, and kept "
-              f"memory until now: close() or `with` on all ranks: {lost[0]}", file=sys.stderr)
+              f"memory until now; call close() on all ranks, or use `with`: {lost[0]}", file=sys.stderr)
 
 
 # ---- arguments ----
@@ -155,7 +155,7 @@ def grid_of(grid, rows, ranks):
         raise TypeError(f"grid is {grid!r}, expected (P, Q)") from None
     p, q = whole_number("P", p, 1, INT_MAX), whole_number("Q", q, 1, INT_MAX)
     if p * q != ranks:
-        raise ValueError(f"grid is {p} x {q}, expected as many places as there are ranks, {ranks}")
+        raise ValueError(f"grid is {p} x {q}, expected P x Q = {ranks}, the number of ranks")
     if rows == "distributed" and q != 1:
         raise ValueError(f'grid is {p} x {q}, expected {ranks} x 1 with rows="distributed"')
     return (p, q)
@@ -335,7 +335,7 @@ class Plan:
         elif comm.rank == 0:
             mine = matrix.entries(A, copy=False)
         elif A is not None:
-            raise TypeError(f'A is a {type(A).__name__}, expected None: rank 0 has the matrix (or rows="distributed")')
+            raise TypeError(f'A is a {type(A).__name__}, expected None: only rank 0 passes the matrix, except with rows="distributed"')
         of_all = (str(mine.dtype), mine.shape[1]) if rows == "distributed" else (None, None)
         open_gpu = c.gpu_is_open if self._options.device == c.CUDA else None
         return mine, {"rows": mine.shape[0] if mine else 0,
@@ -347,7 +347,7 @@ class Plan:
             raise TypeError('A is in GPU memory, and rank 0 sends only matrices in host memory: pass A.get() (CuPy) or A.cpu() (torch), '
                             'or pass the rows of each rank with rows="distributed"')
         if self._options.device != c.CUDA:
-            raise TypeError('A is in the memory of a GPU, and the plan computes on the CPU: Plan(..., device="cuda")')
+            raise TypeError('A is in GPU memory, but the plan computes on the CPU: make it with Plan(..., device="cuda")')
         return gpu_matrix.entries(A)
 
     def _open(self, device):
@@ -459,7 +459,7 @@ class Plan:
 
     def _check_numbers(self, name):
         if self._cut is not None and self._cut.facts.by in ("layout", "graph"):
-            raise c.Error(f"{name}: the plan's cut has renumbered the rows: plan.row_numbers are this rank's", c.Status.USAGE)
+            raise c.Error(f"{name}: the plan's cut has renumbered the rows: plan.row_numbers lists the rows of this rank", c.Status.USAGE)
 
     @serialized
     def _y_slice(self):
@@ -501,7 +501,7 @@ class Plan:
         self._check_open()
         product = self._products.get(self._last)
         if product is None:
-            raise c.Error("the plan has had no product: call prepare(k) first")
+            raise c.Error("the plan has no product yet: call prepare(k) first")
         function = product.lib.need("spmm_plan_view_text")
         self._planned()
         product.use()
@@ -517,7 +517,7 @@ class Plan:
         self._check_idle()
         product = self._products.get(self._last)
         if product is None:
-            raise c.Error("the plan has had no product: call prepare(k) first")
+            raise c.Error("the plan has no product yet: call prepare(k) first")
         self._planned()
         found = np.empty(self._rows(1, product), self._dtype)
         struct = c.Multivector(len(found), 1, 1, product.precision, c.CPU, found.ctypes.data, 0, 0)
@@ -704,7 +704,7 @@ class Plan:
         begun, or if libspmm fails on this or another rank."""
         self._check_open()
         if self._end is None:
-            raise c.Error("no product of the plan has begun: begin() comes first", c.Status.USAGE)
+            raise c.Error("no product of the plan has begun: call begin() first", c.Status.USAGE)
         end, self._end = self._end, None
         self._quick = self._takes_usual()
         return end()
@@ -712,7 +712,7 @@ class Plan:
     def _check_idle(self):
         self._check_open()
         if self._end is not None:
-            raise c.Error("a product of the plan has begun: end() comes first", c.Status.USAGE)
+            raise c.Error("a product of the plan has begun: call end() first", c.Status.USAGE)
 
     @serialized
     def _multiply(self, operation, X, out, alpha, beta):
@@ -816,15 +816,15 @@ class Plan:
         if error is not None:
             raise error
         if all_of[2]:
-            raise c.Error("another rank was given a wrong X, out, alpha or beta: its exception says what")
+            raise c.Error("another rank was given a wrong X, out, alpha or beta: its exception names the argument")
         if all_of[0] != -all_of[1]:
-            raise ValueError(f"X has {k} columns here, and between {-all_of[1]} and {all_of[0]} on the ranks, expected as many "
-                             f"on all")
+            raise ValueError(f"X has {k} columns on this rank and {-all_of[1]} to {all_of[0]} over all ranks, expected the "
+                             f"same number on all ranks")
 
     def _check_k(self, k, what=None):
         if k != self._last:
             what = what or f"X has {k} column{'s' * (k != 1)}"
-            raise ValueError(f"{what}, and the plan was made for k = {self._last}: Plan(comm, A) without k takes any")
+            raise ValueError(f"{what}, and the plan was made for k = {self._last}: Plan(comm, A), without k, takes any number of columns")
 
     def _product(self, k):
         """Returns the Product of K columns, made if necessary. Collective if it is made."""
@@ -908,7 +908,7 @@ class Plan:
 
     def _alone(self, transposed, x):
         if self._comm.size > 1:
-            raise c.Error(f"the plan has {self._comm.size} ranks, and this call is one of rank 0 alone: plan.operator()", c.Status.USAGE)
+            raise c.Error(f"the plan has {self._comm.size} ranks, but this call is for plans of one rank: use plan.operator()", c.Status.USAGE)
         by = self.H if transposed else self
 
         def multiply(part):
@@ -1006,7 +1006,7 @@ class Plan:
             return self._same_pattern(matrix.entries(values, copy=False), self._block.on_host()).data
         if self._rank != 0:
             if values is not None:
-                raise TypeError(f"values are a {type(values).__name__}, expected None: rank 0 has the matrix")
+                raise TypeError(f"values are a {type(values).__name__}, expected None: only rank 0 passes the matrix")
             return None
         whole = matrix.entries(values, copy=False)
         if (whole.shape, whole.dtype) != (self._shape, self._dtype):
@@ -1088,7 +1088,7 @@ class Plan:
         # process ends
         if self._rank == 0:
             lost.append(repr(self))
-        warnings.warn("a spmm_mpi.Plan of several ranks was not closed: its memory is lost until the process ends", ResourceWarning)
+        warnings.warn("a spmm_mpi.Plan of several ranks was not closed: its memory is lost until the process ends; call close() on all ranks", ResourceWarning)
 
 
 class Transposed:
@@ -1111,7 +1111,7 @@ class Transposed:
 
     def _turned(self, operation):
         if operation != self._operation and self.dtype.kind == "c":
-            raise TypeError("a plan has no product with the conjugate of A alone: plan.T of a plan, plan.T.T; plan.H.H")
+            raise TypeError("a plan has no product with the conjugate of A alone: use plan, plan.T or plan.H")
         return self._plan
 
     @property

@@ -233,7 +233,7 @@ def chosen():
     if not torch.compiler.is_compiling():
         return Function
     if transforms_are_active():  # jvp would have zeros as tangents
-        raise TypeError("a transform of torch.func in compiled code, and spmm_mpi.torch has these only in code that is not compiled")
+        raise TypeError("spmm_mpi.torch supports transforms of torch.func only in code that is not compiled")
     return Registered
 
 

@@ -21,7 +21,7 @@ def source(of):
     """Returns the Plan or Pattern of a number."""
     found = plans.numbered.get(int(of))
     if found is None:
-        raise Error("the plan or pattern of this product no longer exists, expected it to live as long as the products that are differentiated")
+        raise Error("the plan or pattern of this product no longer exists: keep it as long as its products are differentiated")
     return found
 
 
@@ -83,8 +83,8 @@ def plan_multiply(plan, values, version, operation, x):
             # (a matrix that was in host memory takes its values from there)
             take(plan, values, version, lambda new: new if plan._block.on_gpu and not plan._uploaded else new.cpu())
         elif plan._version != version:  # as on all ranks: new values are collective
-            raise Error("the plan has new values since the product that is differentiated, expected those of the product: backward() "
-                        "before update_values(), or the product again")
+            raise Error("the plan has new values since the product that is differentiated: call backward() "
+                        "before update_values(), or repeat the product")
         return by_plan(plan, operation, x)
 
 
@@ -209,9 +209,9 @@ def places(A, shape):
     if A.layout not in COMPRESSED and A.layout is not torch.sparse_coo:
         raise TypeError(f"A is a tensor of layout {A.layout}, expected sparse_csr, sparse_csc or sparse_coo: A.to_sparse_csr()")
     if A.dim() != 2 or A.dense_dim():
-        raise TypeError(f"A is a tensor of {A.dim()} dimensions, {A.dense_dim()} of them dense, expected one matrix: a Pattern for each of a batch")
+        raise TypeError(f"A is a tensor of {A.dim()} dimensions, {A.dense_dim()} of them dense, expected one matrix: make a Pattern for each matrix of a batch")
     if shape is not None and tuple(shape) != tuple(A.shape):
-        raise ValueError(f"shape is {tuple(shape)}, and A is {A.shape[0]} x {A.shape[1]}: leave shape out")
+        raise ValueError(f"shape is {tuple(shape)}, but A is {A.shape[0]} x {A.shape[1]}: leave shape out")
     if A.layout is torch.sparse_coo:
         rows, cols = A.detach()._indices()
     else:
@@ -233,7 +233,7 @@ def edges(A, shape):
     m, n = (most, most) if shape is None else shape
     for numbers, size, name in ((rows, m, "row"), (cols, n, "column")):
         if len(numbers) and not 0 <= numbers.min().item() <= numbers.max().item() < size:
-            raise ValueError(f"edge_index has a {name} outside 0 to {size - 1}: shape=(rows, columns)")
+            raise ValueError(f"edge_index has a {name} outside 0 to {size - 1}: pass shape=(rows, columns)")
     return rows, cols, (int(m), int(n))
 
 

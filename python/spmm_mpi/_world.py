@@ -64,12 +64,12 @@ def one_rank(comm):
         return OneRank()
     MPI = sys.modules.get("mpi4py.MPI")
     if MPI is None or not isinstance(comm, MPI.Intracomm) or comm == MPI.COMM_NULL:
-        raise TypeError(f"comm is a {type(comm).__name__}, and {c.library_path()} is for one process without an MPI: expected Plan(A), or "
-                        f"Plan(A, k=..), or None in place of comm")
+        raise TypeError(f"comm is a {type(comm).__name__}, and {c.library_path()} was built without MPI (make MPI=0): expected Plan(A) or "
+                        f"Plan(A, k=..), or None as comm")
     if comm.size != 1:
-        expected = f"a libspmm of mpi4py's MPI, {c.HOW}"
+        expected = f"a libspmm built with mpi4py's MPI, {c.HOW}"
         if os.path.dirname(c.library_path()) == c.BUNDLED:
             expected = ("mpi4py.MPI to be imported before the first call of spmm_mpi" if c.has_mpich() else
                         f"MPICH or Intel MPI (pip install mpi4py mpich), or {expected}")
-        raise c.Error(f"comm has {comm.size} ranks, and {c.library_path()} is for one process (make MPI=0): expected {expected}", c.Status.USAGE)
+        raise c.Error(f"comm has {comm.size} ranks, but {c.library_path()} was built without MPI (make MPI=0): expected {expected}", c.Status.USAGE)
     return OneRank()

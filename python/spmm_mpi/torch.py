@@ -123,10 +123,10 @@ kept = {}  # id of a tensor -> (weak reference to it, what its pattern was made 
 def of_tensor(A, values, shape):
     """Returns (the Pattern of a sparse tensor or of an edge_index, its values)."""
     if torch.compiler.is_compiling():
-        raise TypeError("A is a tensor, and the call is compiled, expected a pattern that is made before: spmm_mpi.torch.Pattern(A)")
+        raise TypeError("A is a tensor in a compiled call, expected a pattern that was made before the call: spmm_mpi.torch.Pattern(A)")
     sparse = A.layout is not torch.strided
     if sparse and values is not None:
-        raise TypeError("A is a sparse tensor, which has values, and others are given: spmm_mpi.torch.Pattern(A)")
+        raise TypeError("A is a sparse tensor, which has its own values, but other values are passed: pass spmm_mpi.torch.Pattern(A) as A")
     unique = A.coalesce() if A.layout is torch.sparse_coo and A.requires_grad and not A.is_coalesced() else A
     place, made_of = id(A), (shape, *identity(A))
     found, former, pattern = kept.get(place, (None, None, None))
