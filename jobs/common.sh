@@ -96,6 +96,6 @@ run_study() {
         wait "$study_pid"
         status=$?
     done
-    [ -z "$stopped" ] || echo "stopped before the end; to continue, submit the same job again" >&2
+    [ -z "$stopped" ] || echo "the study was stopped before its end; to continue, submit the same job again" >&2
     exit "$status"
 }

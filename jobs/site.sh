@@ -16,13 +16,13 @@ site_is() {
 
 # site_counts NAME: checks that the setting is empty, or a number from 1 to 9999
 site_counts() {
-    [[ ${!1} =~ ^([1-9][0-9]{0,3})?$ ]] || site_wrong "$1" "a number, or nothing"
+    [[ ${!1} =~ ^([1-9][0-9]{0,3})?$ ]] || site_wrong "$1" "a number from 1 to 9999, or nothing"
 }
 
 # site_python: checks that python3 is installed and new enough; prints an error if not
 site_python() {
     if ! command -v python3 >/dev/null; then
-        echo "error: there is no python3 on the PATH: SITE_MODULES or SITE_SETUP can provide one" >&2
+        echo "error: there is no python3 on the PATH: provide one by SITE_MODULES or SITE_SETUP" >&2
         return 2
     fi
     # shellcheck disable=SC2209 # a variable of that command alone

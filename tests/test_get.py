@@ -143,7 +143,7 @@ with test("a name alone is looked up in the index, which is kept; one of several
     folder = cache()
     code, out, err = get(folder, "--print", "one")
     equal((code, out, len(SERVER.gets(INDEX))), (0, os.path.join(folder, "HB/one/one.mtx") + "\n", 1), err)
-    refused(2, "twice is in 2 groups: which one of HB/twice, Other/twice?", folder, "twice")
+    refused(2, "twice is in 2 groups: expected one of HB/twice, Other/twice", folder, "twice")
     equal(SERVER.log, [])
     equal(read(get(folder, "--print", "Other/twice")[1].strip()), matrix(70))
 
@@ -183,7 +183,7 @@ with test("--list takes a file's names and checksums, --to has links, --dry-run 
     assert os.path.samefile(f"{to}/one.mtx", os.path.join(folder, "HB/one/one.mtx"))
     within(get(folder, "--list", listed, "--dry-run")[1], "2 matrices, 0 bytes to download")
     equal(get(folder, "HB/twice", "--to", to)[0], 0)
-    refused(4, "there is another file of that name", folder, "Other/twice", "--to", to)
+    refused(4, "a different file of that name exists", folder, "Other/twice", "--to", to)
     for line in ("one", "HB/one sha256=12", "HB/one md5=1", "HB/one bytes=1 bytes=1"):
         refused(3, "bad.txt:2: found", folder, "--list", scratch("bad.txt", f"# bad\n{line}\n"))
     refused(2, "there is no list nix; there are: ", folder, "--list", "nix")
@@ -401,7 +401,7 @@ with test("a matrix that comes again and differs is refused, as is one that a li
     for old in (path, path.replace("one.mtx", "one_b.mtx")):
         os.unlink(old)
     SERVER.add("HB/one", matrix(50, "x"))
-    refused(3, "checksums.txt:1 says: remove it there if the new one is right", folder, "HB/one")
+    refused(3, "checksums.txt:1 says: correct or remove that line if the new file is right", folder, "HB/one")
     assert not os.path.exists(path)
     SERVER.add("HB/one", matrix(50).replace(b"7 7 7.5", b"7 7 7.6"))
     refused(3, f"expected {sha256}", folder, "HB/one")
@@ -436,8 +436,8 @@ with test("a complex matrix is said to need --precision c128"):
 
 with test("--offline takes what is in the cache and asks nobody"):
     folder = cache()
-    refused(3, "there is no index there", folder, "--offline", "one")
-    refused(3, "matrices/get HB/one gets it", folder, "--offline", "HB/one")
+    refused(3, "which has no index", folder, "--offline", "one")
+    refused(3, "run matrices/get HB/one", folder, "--offline", "HB/one")
     equal(get(folder, "one")[0], 0)
     for name in ("one", "HB/one"):
         equal(get(folder, "--offline", "--print", name)[:2], (0, os.path.join(folder, "HB/one/one.mtx") + "\n"))
@@ -461,7 +461,7 @@ with test("two processes at once: one downloads, the other waits, both have it")
     found = [one.communicate(timeout=patience(30)) for one in both]
     equal([one.returncode for one in both], [0, 0], found)
     equal((len(SERVER.log), found[0][0], leftovers(folder)), (1, found[1][0], []))
-    within(found[0][1] + found[1][1], "another process is getting it: waiting")
+    within(found[0][1] + found[1][1], "waiting for another process that downloads it")
 
 with test("a process that is killed leaves nothing that keeps the next one from it"):
     folder = cache()
@@ -564,7 +564,7 @@ with test("a name that is none is the line's fault; without a network nothing is
     for word, code, text in (("name:HB/{ranks}", 3, "named.study:7: found the name"),
                              ("name:", 3, "named.study:7: found the name"),
                              ("list:nix", 3, "named.study:7: there is no list nix"),
-                             ("name:HB/onne", 3, "did you mean HB/one?"), ("name:twice", 2, "which one of HB/twice, Other/twice?")):
+                             ("name:HB/onne", 3, "did you mean HB/one?"), ("name:twice", 2, "expected one of HB/twice, Other/twice")):
         found = study(STUDY + f"matrices = {word}\n", cache(), records="wrong.jsonl")
         said = [line for line in found[2].splitlines() if line.startswith("study: ")]
         equal((found[0], len(said), found[3]), (code, 1, []), found[2])
@@ -572,7 +572,7 @@ with test("a name that is none is the line's fault; without a network nothing is
     faults("HB/one", *[served.code(403)] * 2)
     found = study(STUDY + "matrices = name:HB/one\n", cache(), records="wrong.jsonl")
     equal((found[0], found[3]), (4, []))
-    within(found[2], "where there is a network: matrices/get --study")
+    within(found[2], "run matrices/get --study")
 
 with test("jobs/submit fetches before it submits, and submits nothing where that fails"):
     faults("HB/one")

@@ -227,7 +227,7 @@ with test("ranks that do not find one another are a failed run that says so"):
     path = scratch("alone.jsonl")
     done = study(path, text=ONE + "ranks = 2\ngrids = auto\n")  # without a launcher there is one rank
     equal((done.returncode, [(s["code"], s["error"]) for s in runs_in(path)]),
-          (1, [(1, "ran on 1 ranks, not 2: the launcher does not fit the program's MPI")]), done.stderr)
+          (1, [(1, "ran on 1 ranks, not 2: the launcher does not match the program's MPI")]), done.stderr)
 
 with test("a program that writes no record of its own, or one that is none, is a failed run"):
     for text, expected in (("exit 0", "it wrote no record"), ("echo '[1]' >$3", "found [1], expected an object"),

@@ -194,7 +194,7 @@ with test("errors of a study file name file, line and what was expected"):
         within(err, message)
     code, _, err = study("matrices = lap2d5:9\n", program="/no/such")
     equal(code, 4)
-    within(err, "make builds it")
+    within(err, "build it by make")
 
 with test("generators grow with the ranks; grids fit them; the serial product is there once"):
     equal([points.expand("lap3d7:{64*cbrt(ranks)}", r, 1) for r in (1, 2, 8)], ["lap3d7:64", "lap3d7:81", "lap3d7:128"])
@@ -347,8 +347,8 @@ with test("--set matrices=A,B are two; a comma before a number is a generator's;
     equal(study(text.format(gone), records=path)[0], 0)
     os.unlink(gone)
     equal(study(text.format(gone), records=path)[0], 0, "nothing is missing of it")
-    for word, hint in ((gone + "2", ""), ("no-such-{ranks}.mtx", "no-such-1.mtx"), ("Janna/ML_Laplace", "name:Janna/ML_Laplace is one of"),
-                       ("./a:b.mtx", ""), ("no/a.mtx,no/b.mtx", "between blanks")):
+    for word, hint in ((gone + "2", ""), ("no-such-{ranks}.mtx", "no-such-1.mtx"), ("Janna/ML_Laplace", "name:Janna/ML_Laplace is a matrix of"),
+                       ("./a:b.mtx", ""), ("no/a.mtx,no/b.mtx", "by blanks")):
         path = scratch("missing-2.jsonl")
         code, out, err = study(text.format(word), records=path)
         equal((code, out, len(err.splitlines()), os.path.exists(path)), (3, "", 1, False), err)

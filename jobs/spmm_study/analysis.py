@@ -41,8 +41,8 @@ def drawing(program):
         from . import plots  # pylint: disable=import-outside-toplevel
         return plots
     except ImportError as error:
-        print(f"{program}: no plots: {error} ({pythons.tried()}); Debian and Ubuntu have it in the package "
-              "python3-matplotlib, and PyPI as matplotlib", file=sys.stderr)
+        print(f"{program}: no plots: {error} ({pythons.tried()}); install python3-matplotlib (Debian and Ubuntu) "
+              "or matplotlib (PyPI)", file=sys.stderr)
         return None
 
 

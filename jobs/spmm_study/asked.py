@@ -198,6 +198,6 @@ def mismatch(record, settings):
     for name in ("k", "device", "kernel", "grid", "threads", *CHOICES):
         wanted = settings.get(name, default(name))
         if found.get(name) is not None and found[name] != wanted:
-            return (f"ran with {name} = {found[name]}, not {wanted}: something overrides the point, as words of "
-                    "options = may")
+            return (f"ran with {name} = {found[name]}, not {wanted}: something overrides the point, such as an "
+                    "option in options =")
     return ""

@@ -63,7 +63,7 @@ def cache_folder():
     if not os.path.isabs(cache):  # the XDG specification says to ignore relative paths
         home = os.path.expanduser("~")
         if not os.path.isabs(home):
-            raise CollectionError("none of SPMM_MATRICES, XDG_CACHE_HOME and HOME names a folder for matrices",
+            raise CollectionError("there is no folder for matrices: set SPMM_MATRICES, XDG_CACHE_HOME or HOME",
                                   RESOURCES)
         cache = os.path.join(home, ".cache")
     return os.path.join(cache, "spmm_mpi", "matrices")
@@ -92,7 +92,7 @@ def _lock(path, say):
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("another process is getting it: waiting")
+            say("waiting for another process that downloads it")
             fcntl.flock(fd, fcntl.LOCK_EX)
         except OSError:
             return fd
@@ -189,7 +189,7 @@ class Cache:
         if not found and not self.offline:
             found = self._groups(name, self.index(lacks=name))
         if len(found) > 1:
-            raise CollectionError(f"{name} is in {len(found)} groups: which one of {', '.join(sorted(found))}?", USAGE)
+            raise CollectionError(f"{name} is in {len(found)} groups: expected one of {', '.join(sorted(found))}", USAGE)
         if not found:
             raise self.unknown(name)
         return found[0]
@@ -203,7 +203,7 @@ class Cache:
     def unknown(self, name):
         """The CollectionError for an unknown name."""
         if self.offline and not self.index():
-            return CollectionError(f"{name} is not in {self.folder}, and there is no index there: get it where there is a "
+            return CollectionError(f"{name} is not in {self.folder}, which has no index: run matrices/get where there is a "
                                    "network")
         known = self.index()
         lower = {}
@@ -226,7 +226,7 @@ class Cache:
 
     def _compare(self, name, expected, size, sha256=None):
         """Raises CollectionError if an Item has another size or checksum. sha256: None if it was not computed."""
-        file, advice = f"{name.split('/')[1]}.mtx", "remove it there if the new one is right"
+        file, advice = f"{name.split('/')[1]}.mtx", "correct or remove that line if the new file is right"
         for item in expected:
             if item.bytes not in (None, size):
                 raise CollectionError(f"{name}: found {file} of {size} bytes, expected {item.bytes} as {item.where} says: "
@@ -242,7 +242,7 @@ class Cache:
         try:
             if not self.has(name):
                 if self.offline:
-                    raise CollectionError(f"{name} is not in {self.folder}: matrices/get {name} gets it where there is a "
+                    raise CollectionError(f"{name} is not in {self.folder}: run matrices/get {name} where there is a "
                                           "network")
                 os.makedirs(os.path.dirname(os.path.dirname(path)), exist_ok=True)
                 with _locked(os.path.dirname(path) + ".lock", lambda text: say(f"{name}: {text}")):
@@ -331,7 +331,7 @@ def place(path, folder):
             if os.path.samefile(path, target) or (os.path.getsize(path) == os.path.getsize(target) and
                                                   sha256_of(path) == sha256_of(target)):
                 return target
-            raise CollectionError(f"{target}: there is another file of that name", RESOURCES)
+            raise CollectionError(f"{target}: a different file of that name exists", RESOURCES)
         try:
             os.link(path, target)
         except OSError as error:
@@ -365,6 +365,6 @@ def with_files(study, found):
             name = cache.full_name(word[len(names.NAMED):])
             files[word] = File(cache.path(name, say=say), name)
         except CollectionError as error:
-            hint = f"; where there is a network: matrices/get --study {study.path}" if error.code == RESOURCES else ""
+            hint = f"; run matrices/get --study {study.path} where there is a network" if error.code == RESOURCES else ""
             raise CollectionError(f"{study.places['matrices']}: {error}{hint}", error.code) from None
     return study._replace(files=files)

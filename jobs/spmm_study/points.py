@@ -110,10 +110,10 @@ def _options_apart(values, places):
     found, given, values["options"] = asked.taken_apart(values["options"])
     where = places.get("options")
     if any("--json".startswith(word.partition("=")[0]) for word, _ in asked.written(values["options"])):
-        raise StudyError(f"{where}: options = has --json: expected none, since a study reads that of its runs by itself")
+        raise StudyError(f"{where}: options = has --json: remove it, because a study sets it for each of its runs")
     for key, text in found.items():
         if key in places:
-            raise StudyError(f"{where}: options = has an option that {places[key]} has, too: expected {key} = "
+            raise StudyError(f"{where}: options = has an option that {places[key]} sets, too: keep {key} = "
                              "alone")
         _, values[key] = _parse(where, f"{key} = {text.replace(',', ' ')}")
         places[key] = where
@@ -154,7 +154,7 @@ def _with_lists(words, where):
     except CollectionError as error:
         raise StudyError(f"{where}: {error}") from None
     if not found:
-        raise StudyError(f"{where}: matrices = has lists without a name")
+        raise StudyError(f"{where}: matrices = has only empty lists")
     return list(dict.fromkeys(found)), items
 
 
@@ -293,7 +293,7 @@ def expand(spec, ranks, threads):
             raise StudyError(f"matrix {spec[:MOST_EXPRESSION]}: {{{found[1][:lines.SHOWN]}}}: {error}") from None
     made = re.sub(r"\{([^{}]*)\}", one, spec)
     if "{" in made or "}" in made:
-        raise StudyError(f"matrix {spec[:MOST_EXPRESSION]}: found a bracket without its other, expected {{...}} without "
+        raise StudyError(f"matrix {spec[:MOST_EXPRESSION]}: found an unpaired bracket, expected {{...}} without "
                          "blanks within")
     _check_dash("matrix ", made)
     return made
@@ -309,11 +309,11 @@ def check_files(study, matrices):
     for word in matrices:
         if word in study.files or word.startswith(NAMED) or is_generator(word) or os.path.exists(word):
             continue
-        hint = "names stand between blanks" if "," in word else \
-            f"{NAMED}{word} is one of the collection" if re.fullmatch(r"[\w-]+/[\w-]+", word) else \
-            "files are sought from the current folder on"
-        raise StudyError(f"{study.places['matrices']}: matrices = {word[:lines.SHOWN]}: there is no such file, and "
-                         f"no generator is written so; {hint}")
+        hint = "separate names by blanks" if "," in word else \
+            f"{NAMED}{word} is a matrix of the collection" if re.fullmatch(r"[\w-]+/[\w-]+", word) else \
+            "paths of files are relative to the current folder"
+        raise StudyError(f"{study.places['matrices']}: matrices = {word[:lines.SHOWN]}: no such file, and "
+                         f"no such generator; {hint}")
 
 
 # ---- grids ----
@@ -335,7 +335,7 @@ def grid_of(word, ranks):
         raise StudyError(f"grids = {word[:lines.SHOWN]}: expected Px1, 1xQ, square, auto, or numbers such as 2x2")
     p, q = found.groups()
     if p == "P" and q == "Q":
-        raise StudyError("grids = PxQ: expected one of them as a number")
+        raise StudyError("grids = PxQ: expected a number in place of P or Q")
     if p == "P":
         p = ranks // int(q) if int(q) and ranks % int(q) == 0 else 0
     if q == "Q":
@@ -405,7 +405,7 @@ def _serial(study, kernels):
     by_format = {k.format: k.name for k in kernels if k.name.startswith("cpu_serial")}
     if not by_format:
         raise StudyError(f"{study.places['serial']}: serial = yes: the program has no kernel cpu_serial: "
-                         "it was made with BASELINE=0 (--set serial=no goes without)")
+                         "it was built with BASELINE=0 (--set serial=no omits these points)")
     forms = [f for f in v["formats"] if f in by_format] or list(by_format)[:1]
     for spec, ranks, threads, k, precision, form in itertools.product(
             v["matrices"], v["ranks"], v["threads"], v["columns"], v["precisions"], forms):
@@ -447,7 +447,7 @@ def points(study, kernels):
         found.update((key_of(s), s) for s in _serial(study, kernels))
     found.update((key_of(s), s) for s in _parallel(study, kernels))
     if not found:
-        raise StudyError(f"{study.path}: no grid fits any of the numbers of ranks, or no device the others")
+        raise StudyError(f"{study.path}: there are no points: no grid fits the numbers of ranks, or no kernel the devices")
     return found
 
 

@@ -65,7 +65,7 @@ def _why(text, code):
     own = [line for line in text.splitlines() if line.strip() and not line.startswith("==")]
     what = (said[:1] or [""])[0]
     if not said or "returned an error code" in what:
-        what = f"the program ended with exit code {code}: {(own or ['it said nothing'])[0]}"
+        what = f"the program ended with exit code {code}: {(own or ['it printed nothing'])[0]}"
     return ProfileError(lines.clean(what), FAILED)
 
 
@@ -73,7 +73,7 @@ def measure(command):
     """\\return a Launch per kernel and launch configuration of the command"""
     ncu = tool("ncu")
     if not ncu:
-        raise ProfileError("there is no ncu (Nsight Compute) on the PATH: install it, or put where it is into the variable NCU")
+        raise ProfileError("there is no ncu (Nsight Compute) on the PATH: install it, or set the path to it in the variable NCU")
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "ncu.csv")
         done = subprocess.run(
@@ -91,7 +91,7 @@ def measure(command):
         raise _why(text + said, done.returncode)
     launches = read(text)
     if not launches:
-        raise ProfileError("the program launched no kernel that ncu saw: it takes -d cuda to run on a GPU", FAILED)
+        raise ProfileError("the program launched no kernel that ncu saw: pass -d cuda to run on a GPU", FAILED)
     return launches
 
 
@@ -99,14 +99,14 @@ def system_profile(command):
     """\\return the report of Nsight Systems (nsys) on the command: shares of copies, launches, synchronization and allocation"""
     nsys = tool("nsys")
     if not nsys:
-        raise ProfileError("there is no nsys (Nsight Systems) on the PATH: install it, or put where it is into the variable NSYS")
+        raise ProfileError("there is no nsys (Nsight Systems) on the PATH: install it, or set the path to it in the variable NSYS")
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([nsys, "profile", "--stats=true", "--trace=cuda", "--output", os.path.join(folder, "report"), *command],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     said = done.stdout.decode(errors="replace")
     found = API_REPORT.search(said)
     if not found:
-        last = ([line for line in said.splitlines() if line.strip()] or ["it said nothing"])[-1]
+        last = ([line for line in said.splitlines() if line.strip()] or ["it printed nothing"])[-1]
         raise ProfileError(lines.clean(f"nsys made no report (exit code {done.returncode}): {last}"))
     return said[found.start():].rstrip()
 
@@ -179,7 +179,7 @@ def read(text):
         return []
     rows = list(csv.DictReader(kept[start:], restval=""))
     if not rows or "Kernel Name" not in rows[0]:
-        raise ProfileError("ncu's output is not what --csv --page raw was: a row of names, with \"Kernel Name\", a row of units", FAILED)
+        raise ProfileError("ncu's output has an unknown format, expected a row of names, with \"Kernel Name\", and a row of units", FAILED)
     units, launches = rows[0], rows[1:]
     return [Launch(row["Kernel Name"], {m: _number(row.get(m) or "", units.get(m) or "") for m in METRICS}) for row in launches]
 

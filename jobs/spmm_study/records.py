@@ -422,7 +422,7 @@ def _lines(path, remarks, kept):
             try:
                 found = lines.parse(line)
             except lines.CutOff:
-                remarks.append(f"{line.where}: the last line is cut off, and left out")
+                remarks.append(f"{line.where}: the last line is cut off and is left out")
                 return
             kind = schema.kind_of(found)
             schema.check(_renamed(found), line.where, kind)

@@ -153,7 +153,7 @@ def _check_room(folder):
         except OSError as error:
             if place != SHARED or error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise RecordError(f"{place}: {error.strerror}: make room there, or set TMPDIR to another folder; the run "
-                                  "that failed is not recorded, and the same command continues") from error
+                                  "that failed is not recorded, and the same command continues the study") from error
 
 
 def _temporary_folder():
@@ -230,7 +230,7 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False, nam
                 _check_room(folder)
             elif record["run"]["ranks"] != found[key]["ranks"]:
                 code, error = 1, (f"ran on {record['run']['ranks']} ranks, not {found[key]['ranks']}: the launcher does "
-                                  "not fit the program's MPI")
+                                  "not match the program's MPI")
             elif asked.mismatch(record, found[key]):
                 code, error = 1, asked.mismatch(record, found[key])
             record = record or {"schema": schema.newest()}

@@ -127,8 +127,8 @@ def description():
         with open(DESCRIPTION, encoding="utf-8") as file:
             return json.load(file)
     except OSError as error:
-        raise RecordsError(f"{DESCRIPTION}: {error.strerror}: it says what a record is, and jobs/ needs it at that "
-                           "place") from None
+        raise RecordsError(f"{DESCRIPTION}: {error.strerror}: it describes the records, and jobs/ needs it at that "
+                           "path") from None
 
 
 def _found(reference):
@@ -220,7 +220,7 @@ def check(record, where, kind):
     number = record.get("schema")
     if type(number) is int and number > newest():
         raise RecordsError(f"{where}: found a record of schema {number}, expected {newest()} or an older one: the "
-                           "program that wrote it is newer than jobs/ here, take jobs/ and docs/ of its version")
+                           "program that wrote it is newer than jobs/ here; use jobs/ and docs/ of its version")
     try:
         _rule_of(kind)(record, "")
         for inner, rule in between.items():

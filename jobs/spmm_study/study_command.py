@@ -59,7 +59,7 @@ def kernels_of(program):
         result = subprocess.run([program, "--list-kernels"], capture_output=True, text=True, errors="replace", timeout=60,
                                 check=True)
     except (OSError, subprocess.SubprocessError) as error:
-        raise RecordError(f"{program}: cannot be run ({error}): make builds it") from error
+        raise RecordError(f"{program}: cannot be run ({error}): build it by make") from error
     found = (re.match(r"(\S+)\s+(cpu|cuda)\s+(\S+)", line) for line in result.stdout.splitlines())
     return [Kernel(*m.groups()) for m in found if m]
 
@@ -97,7 +97,7 @@ def main():
         failed = runner.run(study, found, recorder, o.launcher, o.program, ROOT, o.retry_failed,
                             o.namespaces)
     except runner.Interrupted as signal:
-        print(f"interrupted; what was measured is in {lines.clean(path)}, and the same command continues", file=sys.stderr)
+        print(f"interrupted; what was measured is in {lines.clean(path)}, and the same command continues the study", file=sys.stderr)
         return 128 + signal.args[0]
     finally:
         recorder.close()
