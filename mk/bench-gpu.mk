@@ -15,7 +15,7 @@ multigpu_flags = $(call unbound_flags,$(NP))
 .PHONY: bench-gpu bench-multigpu bench-figures calibrate
 bench-gpu:
 	@+$(MAKE) $(J) $(B)/bench/bench_gpu
-	@$(if $(CUSPARSE_H),:,echo 'bench-gpu: cuSPARSE was not found: without it')
+	@$(if $(CUSPARSE_H),:,echo 'bench-gpu: cuSPARSE was not found: building without it')
 	$(Q)$(B)/bench/bench_gpu --commit '$(COMMIT)' $(ARGS)
 
 # make calibrate makes the order in which CUDA kernels are tried. CALIBRATE lists folders of further matrices,
@@ -40,7 +40,7 @@ calibrate:
 
 # ranks are not bound: the program divides the cores among them
 bench-multigpu:
-	@$(if $(strip $(multigpu_missing)),echo 'bench-multigpu: this is missing: $(strip $(multigpu_missing))' >&2; exit 2)
+	@$(if $(strip $(multigpu_missing)),echo 'bench-multigpu: missing: $(strip $(multigpu_missing))' >&2; exit 2)
 	@+$(MAKE) $(J) $(B)/bench/bench_multigpu
 	$(Q)$(MPIRUN) $(strip $(multigpu_flags)) -np $(NP) $(B)/bench/bench_multigpu --commit '$(COMMIT)' $(ARGS)
 

@@ -43,7 +43,7 @@ asan_options = $(or $(rank_options),--most-ranks 4)
 check-asan: deps
 	@+status=0; $(MAKE) $(J) SANITIZE=1 check-unit UNIT_OPTIONS="$(asan_options)" || status=1; \
 	$(if $(CLANG_USED),:,$(if $(clang_sanitizes),$(MAKE) $(J) SANITIZE=1 CC='$(CLANG)' check-unit UNIT_OPTIONS="$(asan_options)" || status=1, \
-	    echo 'check-asan: no $(CLANG) with OpenMP and sanitizers here (libomp-dev, libclang-rt-dev): gcc alone')); \
+	    echo 'check-asan: found no $(CLANG) with OpenMP and sanitizers (libomp-dev, libclang-rt-dev): checked with gcc only')); \
 	exit $$status
 
 # The thread sanitizer learns of OpenMP's barriers only from archer, which clang's libomp loads. It does not
@@ -72,7 +72,7 @@ run_toolchain = echo '-- $(1)'; $(MAKE) $(J) CUDA=0 SANITIZE=0 WERROR=1 BUILDDIR
 known_toolchains := $(foreach c,gcc clang,$(c)-openmpi $(c)-mpich)
 unknown_toolchains = $(filter-out $(known_toolchains),$(TOOLCHAINS))
 check-toolchains:
-	@$(if $(unknown_toolchains),echo 'TOOLCHAINS=$(strip $(unknown_toolchains)): there are $(known_toolchains)' >&2; exit 2)
+	@$(if $(unknown_toolchains),echo 'TOOLCHAINS=$(strip $(unknown_toolchains)) is unknown: expected some of $(known_toolchains)' >&2; exit 2)
 	$(Q)$(call deps,build test $(filter clang openmpi mpich,$(subst -, ,$(TOOLCHAINS))))
 	@+status=0; $(foreach t,$(TOOLCHAINS),$(call run_toolchain,$(t))) exit $$status
 

@@ -148,7 +148,7 @@ else ifeq ($(MPI)$(shell command -v $(firstword $(MPICC))),0)
 else ifeq ($(shell command -v $(firstword $(MPICC))),)
   problem := there is no $(MPICC): run `make deps`, or load an MPI (module load openmpi), or set MPICC=
 else ifneq ($(if $(MPI_ENV),$(findstring $(CC),$(MPI_COMMAND)),$(CC)),$(CC))
-  problem := CC=$(CC) is not what $(MPICC) calls: say which compiler by MPICC=
+  problem := CC=$(CC) is not what $(MPICC) calls: choose the compiler by MPICC=
 else ifeq ($(if $(MPI_ENV),$(shell command -v $(firstword $(CC))),found),)
   problem := there is no $(firstword $(CC)): install it, load it, or set CC=
 else ifneq ($(CLANG_USED),)

@@ -101,8 +101,8 @@ sudo=
 [ "$(id -u)" = 0 ] || sudo=sudo
 if ! command -v apt-get >/dev/null 2>&1 || { [ -n "$sudo" ] && ! command -v sudo >/dev/null 2>&1; }; then
     once() { printf '%s\n' $1 | sort -u | tr '\n' ' ' | sed 's/ $//'; }
-    [ -z "$tests" ] || echo "deps: the tests skip what needs these: $(once "$tests")" >&2
-    [ -z "$options" ] || echo "deps: optional, the build goes without: $(once "$options")" >&2
+    [ -z "$tests" ] || echo "deps: missing, so some tests are skipped: $(once "$tests")" >&2
+    [ -z "$options" ] || echo "deps: optional and missing, the build does without: $(once "$options")" >&2
     [ -n "$needed" ] || exit 0
     needed=$(once "$needed")
     echo "deps: missing: $needed; load them (module load $needed; Spack and conda-forge have the same names) or have the administrator install them" >&2

@@ -34,7 +34,7 @@ $(FUZZ_CORPUS): $(FUZZ_ARCHIVE)
 fuzz_add_target = $(patsubst %/,%,$(dir $(AS)))
 fuzz-add: $(FUZZ_CORPUS)
 	$(Q)[ -f '$(INPUT)' ] && [ -f 'tests/fuzz/$(fuzz_add_target).c' ] && [ -n '$(notdir $(AS))' ] || \
-	    { echo 'make fuzz-add INPUT=FILE AS=TARGET/NAME, TARGET one of $(filter fuzz_%,$(FUZZ_TARGETS))' >&2; exit 2; }
+	    { echo 'usage: make fuzz-add INPUT=FILE AS=TARGET/NAME; TARGET is one of $(filter fuzz_%,$(FUZZ_TARGETS))' >&2; exit 2; }
 	$(Q)mkdir -p '$(FUZZ_CORPUS)/$(fuzz_add_target)' && cp '$(INPUT)' '$(FUZZ_CORPUS)/$(AS)'
 	$(Q)LC_ALL=C tar -C $(FUZZ_CORPUS) --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner \
 	    --mode=a=rX,u+w -cf $(FUZZ_CORPUS).tar . && gzip -9nf $(FUZZ_CORPUS).tar && mv $(FUZZ_CORPUS).tar.gz $(FUZZ_ARCHIVE)

@@ -43,10 +43,10 @@ digits_off = $(if $(2),$(call digits_off,$(subst $(firstword $(2)),,$(1)),$(word
 $(call one_of,MODE,$(REPORT_MODES))
 $(call one_of,SAMPLING,yes no)
 ifneq ($(and $(call said,SAMPLING_SIZE),$(or $(if $(filter 1,$(words $(SAMPLING_SIZE))),,no number),$(call digits_off,$(SAMPLING_SIZE),0 1 2 3 4 5 6 7 8 9),$(filter 0%,$(SAMPLING_SIZE)))),)
-  $(error SAMPLING_SIZE=$(SAMPLING_SIZE) is not a number of products: 1$(comma) 2$(comma) 3 ..)
+  $(error SAMPLING_SIZE=$(SAMPLING_SIZE) is not a number of products: expected 1$(comma) 2$(comma) 3 ..)
 endif
 ifneq ($(and $(or $(report_mode),$(filter $(REPORT_TARGETS),$(report_goals))),$(if $(WITH_BASELINE),,1)),)
-  $(error the reports' kernels are not in a build with BASELINE=0: say BASELINE=1)
+  $(error the reports' kernels are not in a build with BASELINE=0: build with BASELINE=1)
 endif
 
 # --- OpenMP -----------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ report_run = $(MPIRUN) $(strip $(call mpirun_flags,1) -np 1) ./spmm_mpi
 # after the build, if there is a GPU: runs the serial product and the kernel, or the kernel's samples over K
 report-mode:
 	@none=$$($(report_run) --list-devices | sed -n 's/^cuda  *none: //p'); \
-	if [ -n "$$none" ]; then echo "MODE=$(report_mode): built; $(report_kernel) runs on a GPU, and there is none: $$none"; \
+	if [ -n "$$none" ]; then echo "MODE=$(report_mode): built; $(report_kernel) needs a GPU, but none can be used: $$none"; \
 	else $(MAKE) report-$(if $(filter yes,$(report_sampling)),samples,run); fi
 report-run:
 	$(Q)set -x; $(report_run) -d cpu --kernel cpu_serial $(ARGS) $(MATRIX) && \

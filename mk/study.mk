@@ -103,11 +103,11 @@ $(MATRIX_NAMES):
 	@case '$@' in \
 	*[./]*) echo "make: no rule to make '$@'" >&2; exit 2 ;; \
 	study-*) echo "make: there is no jobs/studies/$(@:study-%=%).study; there are: $(STUDIES) (and conversions, series, series-large)" >&2; exit 2 ;; \
-	openmp-*) echo "make: no target '$@'; those of the reports are: $(REPORT_TARGETS)" >&2; exit 2 ;; \
-	$(subst $(space),|,$(strip $(REPORT_MODES)))) echo "make: no target '$@'; the reports' kernel runs by: make all MODE=$@" >&2; exit 2 ;; \
+	openmp-*) echo "make: no target '$@'; the targets of the reports are: $(REPORT_TARGETS)" >&2; exit 2 ;; \
+	$(subst $(space),|,$(strip $(REPORT_MODES)))) echo "make: no target '$@'; to run the reports' kernel: make all MODE=$@" >&2; exit 2 ;; \
 	esac
 	@matrix=$$(matrices/get --offline --print '$@' 2>/dev/null) || \
 	{ matrices/get --tries 1 --dry-run '$@' >/dev/null && matrix=$$(matrices/get --print '$@'); } || \
 	{ echo "make: '$@' is no target (make help-all lists them), matrices/$@.mtx is not there, and it was not fetched from the" \
-	    "SuiteSparse Collection (the line above says why; matrices/get $@ does it where there is a network)" >&2; exit 2; }; \
+	    "SuiteSparse Collection (the line above says why; run matrices/get $@ where there is a network)" >&2; exit 2; }; \
 	$(MAKE) run MATRIX="$$matrix"

@@ -17,7 +17,7 @@ wheel:
 library-of-wheel: $(B)/libspmm.so
 	@:
 wheel-of-build: $(B)/libspmm.so
-	@$(if $(CLANG_USED),echo 'make wheel: the OpenMP runtime inside is that of gcc: CC=gcc' >&2; exit 1)
+	@$(if $(CLANG_USED),echo 'make wheel: the wheel includes the OpenMP runtime of gcc: build with CC=gcc' >&2; exit 1)
 	$(call say,WHEEL,$(WHEEL_BUILD))
 	$(Q)$(PYTHON) mk/wheel.py --library $(B)/libspmm.so.$(VERSION) --mpich $(B:-one=)/libspmm.so.$(VERSION) \
 	    --openmp "$$($(MPICC) -print-file-name=libgomp.so.1)" --out $(BUILDDIR)

@@ -38,7 +38,7 @@ class Elf:
     def __init__(self, path):
         self.data = path.read_bytes().replace(*(b"\0%s\0" % name.ljust(len(DEBIANS_MPI), "\0").encode() for name in (DEBIANS_MPI, MPI)))
         if self.data[:6] != b"\x7fELF\x02\x01":
-            raise Refused(f"{path} is no shared library of 64 bits")
+            raise Refused(f"{path} is not a 64-bit shared library")
         self.machine = struct.unpack_from("<H", self.data, 18)[0]
         at, size, count = struct.unpack_from("<Q", self.data, 40)[0], *struct.unpack_from("<HH", self.data, 58)
         # (name, kind, flags, address, offset, bytes, link)
@@ -87,7 +87,7 @@ def platform(libraries, mpich):
         if others:
             raise Refused(f"{path} needs {', '.join(sorted(others))}, expected glibc's libraries, {OPENMP} and libz.so.1 alone")
     if MPI not in libraries[mpich].needed:
-        raise Refused(f"{mpich} needs no {MPI}, expected a build with MPICH: MPICC_mpich=")
+        raise Refused(f"{mpich} needs no {MPI}, expected a build with MPICH: set MPICC_mpich=")
     machines = {elf.machine for elf in libraries.values()}
     if len(machines) != 1 or not machines <= set(MACHINES):
         raise Refused(f"the libraries are for machines {machines}, expected one of {', '.join(MACHINES.values())}")
@@ -158,7 +158,7 @@ def main():
         size = path.stat().st_size
         if size > MOST_BYTES:
             path.unlink()
-            raise Refused(f"the wheel has {size / 1e6:.1f} MB, expected {MOST_BYTES / 1e6:.0f} at most: fewer GPU_ARCH=")
+            raise Refused(f"the wheel has {size / 1e6:.1f} MB, expected {MOST_BYTES / 1e6:.0f} at most: set fewer GPU_ARCH=")
     except (Refused, OSError) as error:
         print(f"wheel: {error}", file=sys.stderr)
         return 1

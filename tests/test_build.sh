@@ -128,7 +128,7 @@ ok "libspmm.so does not make a process flush denormal numbers" sh -c '! nm build
 mkdir bare && for tool in sh sed sort tr id cat printf test; do ln -s "$(command -v $tool)" bare/; done
 out=$(PATH=$PWD/bare sh mk/deps.sh build test optional 2>&1)
 text "without apt-get deps says what to load" "module load gcc openmpi zlib;" "$out"
-text "and what is optional" "optional, the build goes without: bzip2 hwloc isa-l metis openblas xz zstd" "$out"
+text "and what is optional" "optional and missing, the build does without: bzip2 hwloc isa-l metis openblas xz zstd" "$out"
 out=$(PATH=$PWD/bare sh mk/deps.sh test optional 2>&1)
 ok "what is not needed is no error" test $? = 0
 
@@ -198,7 +198,7 @@ add() { make NO_DEPS=1 V=0 BUILDDIR=build CUDA=0 fuzz-add "$@" 2>&1; }
 before=$(sum <$archive)
 printf '0@0@1,2\n' >input
 out=$(add INPUT=input AS=fuzz_none/new)
-text "make fuzz-add for no target is refused" "TARGET one of fuzz_csv" "$out"
+text "make fuzz-add for no target is refused" "TARGET is one of fuzz_csv" "$out"
 out=$(add INPUT=no-such-file AS=fuzz_csv/new)
 text "and without an input" "INPUT=FILE" "$out"
 ok "and the archive stays as it was" test "$(sum <$archive)" = "$before"
