@@ -144,7 +144,7 @@ static void compare(library *list, int count, operation o, operands *a, int time
             const double found = digest(&list[i], o, a);
             if (i == 0) ours = found;
             if (!(fabs(found - ours) <= 1e-3 * fabs(ours))) {
-                fprintf(stderr, "bench_dense: %s of %s is another\n", names[o], list[i].name);
+                fprintf(stderr, "bench_dense: %s of %s differs\n", names[o], list[i].name);
                 exit(1);
             }
         }

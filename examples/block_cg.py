@@ -22,7 +22,7 @@ comm = MPI.COMM_WORLD
 def dot(X, Y=None):
     G = spmm_mpi.dot(comm, X, Y)  # with the same bits on every rank, so all ranks decide alike:
     if not np.isfinite(G).all():
-        raise ArithmeticError("infinite or undefined numbers: A or B has such, or is too large")
+        raise ArithmeticError("infinite or undefined numbers: A or B contains some, or its numbers are too large")
     return G
 
 

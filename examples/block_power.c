@@ -97,7 +97,7 @@ static void prepare(solver *s)
     /* Columns beyond the wanted ones converge slowly, but make the wanted ones converge faster: a product
      * reduces their errors by the factor |lambda_k+1 / lambda_wanted|. */
     s->k = 2 * s->wanted < s->block.rows ? 2 * s->wanted : (int)s->block.rows;
-    if (s->wanted > s->k) stop(2, "K is more than the matrix has rows");
+    if (s->wanted > s->k) stop(2, "K exceeds the number of rows of the matrix");
     const spmm_plan_options options = {.device = s->device};
     MUST(spmm_plan_create(MPI_COMM_WORLD, &s->block, s->k, &options, &s->plan));
     vectors_create(s, &s->x);

@@ -133,7 +133,7 @@ contains
   subroutine prepare()
     integer(c_int) :: status
     k = int(min(int(2 * wanted, int64), block%rows)) ! columns beyond the wanted ones make these converge faster
-    if (wanted > k) call give_up(2, "K is more than the matrix has rows")
+    if (wanted > k) call give_up(2, "K exceeds the number of rows of the matrix")
     call spmm_plan_create(MPI_COMM_WORLD, block, int(k, c_int64_t), plan, status)
     call must(status)
     call create(x)

@@ -763,7 +763,7 @@ contains
     if (.not. c_associated(a%irp)) then
       status = usage("spmm_csr_pointers: a has no arrays, expected a matrix")
     else if (a%precision /= precision) then
-      status = usage("spmm_csr_pointers: as is a pointer to " // kind // ", a has other values")
+      status = usage("spmm_csr_pointers: as is a pointer to " // kind // ", but a has values of another type")
     else
       call c_f_pointer(a%irp, irp, [a%rows + 1])
       call c_f_pointer(a%ja, ja, [a%nnz])
@@ -1040,7 +1040,7 @@ contains
     if (v%space /= SPMM_CPU) then
       status = usage("spmm_multivector_pointer: v is not in host memory; spmm_multivector_copy() copies it there")
     else if (v%precision /= precision) then
-      status = usage("spmm_multivector_pointer: p is a pointer to " // kind // ", v has other elements")
+      status = usage("spmm_multivector_pointer: p is a pointer to " // kind // ", but v has elements of another type")
     else if (v%rows > 0 .and. .not. c_associated(v%data)) then
       status = usage("spmm_multivector_pointer: v has no data")
     end if

@@ -61,7 +61,7 @@ text "two iterations are too few" "NOT converged" "$out"
 text "which is exit status 1" "exit status 1" "$out"
 text "a matrix that is not symmetric is refused" "the matrix is not symmetric" "$(power 2 uniform:50,5)"
 text "a missing file is named" "missing.mtx" "$(power 2 missing.mtx)"
-text "too many vectors are a usage error" "K is more than the matrix has rows" "$(power 2 lap2d5:2 5)"
+text "too many vectors are a usage error" "K exceeds the number of rows of the matrix" "$(power 2 lap2d5:2 5)"
 
 # --cuda with plans on the CPU, as if host memory were GPU memory: the steps must be those without --cuda
 cat >shim.c <<'END_OF_SHIM'

@@ -32,7 +32,7 @@ static spmm_status check_own(const char *list)
         snprintf(name, sizeof name, "%.*s", (int)strcspn(p, ","), p);
         const sp_kernel *const kernel = sp_kernel_find(name);
         if (!kernel || kernel->device != SPMM_CUDA)
-            return sp_fail(SPMM_ERR_USAGE, "--own %s: \"%s\" is none of our CUDA kernels", list, name);
+            return sp_fail(SPMM_ERR_USAGE, "--own %s: \"%s\" is not one of our CUDA kernels", list, name);
     }
     return SPMM_OK;
 }

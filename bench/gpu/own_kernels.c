@@ -39,7 +39,7 @@ static spmm_status have(matrix *m, spmm_format format, int64_t k)
         m->made[format].tried = 0;
     }
     if (m->made[format].tried && m->made[format].status != SPMM_OK)
-        return sp_fail(m->made[format].status, "the format was refused before");
+        return sp_fail(m->made[format].status, "this format already failed for this matrix");
     if (m->made[format].tried) return SPMM_OK;
     const sp_format *const rules = sp_formats[format];
     if (format != SPMM_CSR && rules->convert_on_gpu && have(m, SPMM_CSR, k) != SPMM_OK)
