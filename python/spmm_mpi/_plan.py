@@ -606,9 +606,12 @@ class Plan:
         return self._multiply(operation, X, None, 1, 0)
 
     def _usual_transposed(self, operation, k):
-        """Returns the Product of K columns for a product with A^T; None: it has to be made, or A^H is complex."""
+        """Returns the Product of K columns for a product with A^T; None: it has to be made, A^H is complex, or
+        libspmm lacks such products."""
         product = self._products.get(k)
         if product is None or product.made.handle is None or operation != TRANSPOSE and self._dtype.kind == "c":
+            return None
+        if c.loaded().spmm_apply_transposed is None:
             return None
         return product
 
