@@ -236,6 +236,16 @@ def _():
         alike(gradient, torch.tensor(factor * (a.T @ np.ones((11, 2)))))
 
 
+@case("the values of a sparse tensor are new ones if they change by any tensor of their memory")
+def _():
+    a, x = random_matrix(11, 7, density=0.4), tensor(random_x(7, 2), False)
+    values = tensor(a.data, False)
+    A = torch.sparse_csr_tensor(torch.tensor(a.indptr, device=DEVICE), torch.tensor(a.indices, device=DEVICE), values, size=a.shape)
+    for factor in (1, 1, 3, 6):
+        values.copy_(torch.tensor(factor * a.data))
+        alike(layers.matmul(A, x), torch.tensor(factor * (a @ random_x(7, 2))))
+
+
 @case("a batch is a wider X; the bits are the same 100 times")
 def _():
     a, x = random_matrix(50, 40, density=0.3), tensor(random_x(40, 6).reshape(40, 2, 3).transpose(1, 0, 2).copy())
