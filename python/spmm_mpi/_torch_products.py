@@ -116,7 +116,8 @@ class Pattern:
         rows, cols, self.shape = places(A, shape)
         self.device, self.entries = rows.device, len(rows)
         self._indptr, self._indices, self._order, self._place, self._lengths = ordered(rows, cols, self.shape)
-        self._plans, self._ones, self._rows, self._lock = {}, {}, {}, threading.RLock()  # tables: type of the values -> ..
+        self._plans, self._ones, self._rows = {}, {}, {}  # of each type of values
+        self._lock = threading.RLock()
         self._number, (self._y_size, self._x_size) = next(plans.numbers), self.shape
         plans.numbered[self._number] = self
 
