@@ -237,7 +237,7 @@ with test("so it does where --timeout notices the loss before mpirun"):
     for again in range(2):
         # an abort before mpirun's keepalives, which need 4 s, would leave mpirun waiting for the far daemon
         _, seconds, out = lose(lambda net: net.cut("fast"), "--timeout", 2)
-        within(out, "warning: " + SILENT.format(2) + "waiting until 9 s for mpirun")
+        within(out, "warning: " + SILENT.format(2) + "waiting up to 9 s in all for mpirun")
         assert 2 < seconds < patience(8), seconds
 
 with test("a cut network of data alone, of which mpirun sees nothing, ends the job by --timeout"):

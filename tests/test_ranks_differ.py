@@ -49,24 +49,24 @@ OTHER = scratch("other.mtx", open(A).read().replace("3 1 4", "3 1 5"))
 
 with test("an option that ranks have to agree on, and do not, is exit code 2 by a line that names it and two ranks"):
     for here, there, name in (
-            ("-k 2", "-k 3", "--columns is 3 here, and 2 on rank 0"), ("-r 2", "-r 5", "--repeat is 5"), ("-p f32", "-p f64", "--precision"),
-            ("--warmup 1", "--warmup 3", "--warmup is 3"), ("-x ones", "-x index", "--x is index here, and ones on rank 0"),
+            ("-k 2", "-k 3", "--columns is 3 on this rank but 2 on rank 0"), ("-r 2", "-r 5", "--repeat is 5"), ("-p f32", "-p f64", "--precision"),
+            ("--warmup 1", "--warmup 3", "--warmup is 3"), ("-x ones", "-x index", "--x is index on this rank but ones on rank 0"),
             ("-f csr", "-f ell", "--format"), ("--kernel cpu_csr", "--kernel cpu_serial", "--kernel"),
-            ("--no-overlap", "", "--no-overlap is given on rank 0"), ("", "--autotune", "autotune is given here"),
+            ("--no-overlap", "", "--no-overlap is given on rank 0"), ("", "--autotune", "autotune is given on this rank"),
             ("--exchange halo", "--exchange bcast", "--exchange"), ("--reduce tree", "--reduce linear", "--reduce"),
             ("--transport mpi", "--transport shared", "--transport"), ("--partition nnz", "--partition rows", "--partition"),
             ("--column-blocks 2", "", "--column-blocks"), ("--products 5", "--products 500", "--products"),
-            ("--verify none", "--verify full", "--verify"), ("--plan quick", "", "--plan is timed here"),
-            ("--io parallel", "", "--io is root here"), ("--timeout 9", "", "--timeout is 0 here"),
-            ("--json a", "--json b", "--json is b here, and a"), ("-o y", "", "--output y is given on rank 0"),
-            ("", "--help", "--help is given here"), ("--version", "", "--version"), ("", "--nonsense", "unknown option --nonsense"),
+            ("--verify none", "--verify full", "--verify"), ("--plan quick", "", "--plan is timed on this rank"),
+            ("--io parallel", "", "--io is root on this rank"), ("--timeout 9", "", "--timeout is 0 on this rank"),
+            ("--json a", "--json b", "--json is b on this rank but a"), ("-o y", "", "--output y is given on rank 0"),
+            ("", "--help", "--help is given on this rank"), ("--version", "", "--version"), ("", "--nonsense", "unknown option --nonsense"),
             ("", "-k 0", "--columns 0: expected")):
         refused(spmm(*here.split(), A), spmm(*there.split(), A), name)
     # actions do not use all of SMALL
     for here, there, name in ((("--dry-run", A), (A,), "--dry-run is given on rank 0"), (("--scatter-only", A), (A,), "--scatter-only is given"),
-                              ((A,), ("--list-kernels",), "--list-kernels is given here")):
+                              ((A,), ("--list-kernels",), "--list-kernels is given on this rank")):
         refused([PROGRAM, *here], [PROGRAM, *there], name)
-    refused(spmm("-g", "3x1", A), spmm("-g", "1x3", A), "--grid is 1x3 here, and 3x1 on rank 0")
+    refused(spmm("-g", "3x1", A), spmm("-g", "1x3", A), "--grid is 1x3 on this rank but 3x1 on rank 0")
 
 with test("threads, -q and -v may differ: rank 0's are those that count for what is printed"):
     for here, there, quiet in (("-q", "-v", 1), ("-v", "-q", 0), ("-q", "", 1), ("", "-q", 0), ("-v", "", 0), ("-t 1", "-t 2", 0)):
@@ -77,11 +77,11 @@ with test("threads, -q and -v may differ: rank 0's are those that count for what
     equal(done.returncode, 0, done.stderr[-800:])
 
 with test("an input has the same name on all ranks"):
-    refused(spmm(A), spmm(COPY), "the matrix is ", "copy.mtx here, and ", "A.mtx on rank 0")
-    refused(spmm("--io", "parallel", A), spmm("--io", "parallel", "/no/such.mtx"), "the matrix is /no/such.mtx here, and ")
-    refused(spmm(A), spmm("lap2d5:9"), "the matrix is lap2d5:9 here")
-    refused(spmm(A), spmm(), "the matrix ", "is given on rank 0, and not here")
-    refused(spmm("-x", A, A), spmm("-x", COPY, A), "--x is ", "copy.mtx here, and ")
+    refused(spmm(A), spmm(COPY), "the matrix is ", "copy.mtx on this rank but ", "A.mtx on rank 0")
+    refused(spmm("--io", "parallel", A), spmm("--io", "parallel", "/no/such.mtx"), "the matrix is /no/such.mtx on this rank but ")
+    refused(spmm(A), spmm("lap2d5:9"), "the matrix is lap2d5:9 on this rank")
+    refused(spmm(A), spmm(), "the matrix ", "is given on rank 0 but not on this rank")
+    refused(spmm("-x", A, A), spmm("-x", COPY, A), "--x is ", "copy.mtx on this rank but ")
 
 with test("one name that stands for another file on a rank is found where every rank reads it"):
     for n, source in ((0, A), (1, OTHER)):
@@ -90,12 +90,12 @@ with test("one name that stands for another file on a rank is found where every 
     where = [scratch(f"cd{n}.sh", f'#!/bin/sh\ncd {scratch(f"node{n}")} && exec "$@"\n') for n in (0, 1)]
     for script in where:
         os.chmod(script, 0o755)
-    refused([where[0], *spmm("--io", "parallel", "M.mtx")], [where[1], *spmm("--io", "parallel", "M.mtx")], "the matrix M.mtx has other content")
+    refused([where[0], *spmm("--io", "parallel", "M.mtx")], [where[1], *spmm("--io", "parallel", "M.mtx")], "the content of the matrix M.mtx differs")
 
 with test("SPMM_* variables that ranks have to agree on are compared, and the others not"):
     for name, here, there in (("SPMM_CHUNK_BYTES", 8, 16), ("SPMM_EXCHANGE_BACKEND", "direct", "shared")):
-        refused((spmm(A), {name: here}), (spmm(A), {name: there}), f"{name} is {there} here, and {here} on rank 0")
-        refused((spmm(A), {name: here}), spmm(A), f"{name} {here} is given on rank 0, and not here")
+        refused((spmm(A), {name: here}), (spmm(A), {name: there}), f"{name} is {there} on this rank but {here} on rank 0")
+        refused((spmm(A), {name: here}), spmm(A), f"{name} {here} is given on rank 0 but not on this rank")
     done = start((spmm(A), {"SPMM_ISA": "generic", "SPMM_MEMORY_CHECK": 0, "SPMM_CHUNK_BYTES": "''"}), spmm(A))
     equal(done.returncode, 0, done.stderr[-800:])
 
@@ -105,7 +105,7 @@ with test("two programs of one job, or options of series_mpi, are told in the sa
     else:
         series = [SERIES, "-d", "cpu", "-m", "9", "-n", "9"]
         refused(spmm(A), series, "the program is \"series_mpi ")
-        refused([*series, "-r", "2"], [*series, "-r", "3"], "--repeat is 3 here, and 2 on rank 0")
+        refused([*series, "-r", "2"], [*series, "-r", "3"], "--repeat is 3 on this rank but 2 on rank 0")
         refused([*series, "--seed", "2"], series, "--seed 2 is given on rank 0")
         done = start([*series, "-q"], [*series, "-t", "2"])
         equal(done.returncode, 0, done.stderr[-800:])

@@ -224,7 +224,7 @@ static spmm_status give_name(const sp_output_file *out)
 {
     char folder[PATH_MAX];
     if (rename(out->part, out->to.target) != 0)
-        return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot rename its .part file to it: %s", out->to.path,
+        return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot rename the .part file to this name: %s", out->to.path,
                        strerror(errno));
     const int fd = open(folder_of(out->to.target, folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) (void)fsync(fd), close(fd);

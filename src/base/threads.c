@@ -35,8 +35,7 @@ spmm_status sp_fork_refuse(const char *function)
     if (!sp_is_forked()) return SPMM_OK;
     return sp_fail(
         SPMM_ERR_USAGE,
-        "%s: this process was forked from one that uses libspmm, and has neither its threads nor its MPI:"
-        " expected a call in the parent process, or in a process started with exec or spawn",
+        "%s: this process was forked from one that uses libspmm, so libspmm's threads and MPI are missing: expected a call in the parent process, or in a process started with exec or spawn",
         function);
 }
 
@@ -279,7 +278,7 @@ spmm_status sp_threads_try(int threads)
     pthread_t *thread;
     if (threads < 2) return SPMM_OK;
     if (stack > 0 && stack < SP_STACK_LEAST)
-        return sp_fail(SPMM_ERR_USAGE, "%s=%s: expected at least %dK, which a thread may need", name,
+        return sp_fail(SPMM_ERR_USAGE, "%s=%s: expected at least %dK, the stack that a thread may need", name,
                        SHOWN(getenv(name)), SP_STACK_LEAST >> 10);
     TRY(sp_alloc((void **)&thread, threads, sizeof *thread, "threads"));
     pthread_attr_init(&attributes);
@@ -288,7 +287,7 @@ spmm_status sp_threads_try(int threads)
     pthread_attr_destroy(&attributes);
     sp_free(thread);
     if (failed && stack > 0)
-        return sp_fail(SPMM_ERR_USAGE, "%s=%s: cannot start %d threads with stacks of that size: %s", name,
+        return sp_fail(SPMM_ERR_USAGE, "%s=%s: cannot start %d threads with stacks of this size: %s", name,
                        SHOWN(getenv(name)), threads, strerror(failed));
     return failed ? sp_fail(SPMM_ERR_LIMIT, "cannot start %d threads: %s", threads, strerror(failed))
                   : SPMM_OK;

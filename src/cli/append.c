@@ -114,8 +114,8 @@ static spmm_status append_add(int fd, const char *path, off_t size, const struct
     /* without the lock, another process may have appended a line in the meantime; then the file is not
      * truncated */
     if (n > 0 && (locked || lseek(fd, 0, SEEK_END) == size + n) && ftruncate(fd, size) != 0)
-        return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s; its last line is incomplete now", path,
-                       strerror(reason));
+        return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s; the last line of the file is now incomplete",
+                       path, strerror(reason));
     errno = reason;
     return sp_cannot_write(path);
 }

@@ -61,7 +61,7 @@ void sp_watch_call(const char *what, int seconds, int rank)
     if (seconds <= 0) return;
     snprintf(last_words, sizeof last_words,
              "%s: error: rank %d: MPI did not %s within %d s (--timeout %d): a process is stopped or lost, "
-             "or MPI needs more time, which a greater --timeout gives\n",
+             "or MPI needs more time: raise --timeout\n",
              SHOWN(program_invocation_short_name), rank, what, seconds + SLOW, seconds);
     set_timer(seconds + SLOW + (rank < STEPS ? rank : STEPS));
 }
@@ -212,7 +212,7 @@ static void look_for_silence(sp_watch *w, double now)
     const int one = name_silent(w, now, text, sizeof text) == 1;
     if (held) {
         fprintf(stderr,
-                "%s: warning: %s: waiting until %g s for mpirun, whose keepalives detect a lost node\n",
+                "%s: warning: %s: waiting up to %g s in all for mpirun, whose keepalives detect a lost node\n",
                 program_invocation_short_name, text, w->hold);
         w->warned = 1;
         return;

@@ -87,13 +87,15 @@ static spmm_status differs(const setting *here, const setting *there)
     const setting *const given = there->kind == NONE ? here : there;
     const char *const text = *given->value ? SHOWN(given->value) : "", *const blank = *text ? " " : "";
     if (there->kind == NONE)
-        return sp_fail(SPMM_ERR_USAGE, "%s%s%s is given here, and not on rank 0: give every rank the same",
-                       here->name, blank, text);
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s%s%s is given on this rank but not on rank 0: give every rank the same", here->name,
+                       blank, text);
     if (here->kind == NONE)
-        return sp_fail(SPMM_ERR_USAGE, "%s%s%s is given on rank 0, and not here: give every rank the same",
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s%s%s is given on rank 0 but not on this rank: give every rank the same",
                        there->name, blank, text);
-    return sp_fail(SPMM_ERR_USAGE, "%s is %s here, and %s on rank 0: give every rank the same", here->name,
-                   SHOWN(here->value), SHOWN(there->value));
+    return sp_fail(SPMM_ERR_USAGE, "%s is %s on this rank but %s on rank 0: give every rank the same",
+                   here->name, SHOWN(here->value), SHOWN(there->value));
 }
 
 static spmm_status same_command_compare(const settings *mine, const settings *theirs)
@@ -104,7 +106,7 @@ static spmm_status same_command_compare(const settings *mine, const settings *th
         if (!next(theirs, &other_at, &there) || strcmp(here.name, there.name) != 0)
             return sp_fail(
                 SPMM_ERR_USAGE,
-                "this program is not the build that rank 0 runs: start the same file on all ranks");
+                "this rank runs another build of the program than rank 0: start the same file on all ranks");
         if (here.kind != there.kind || strcmp(here.value, there.value) != 0) return differs(&here, &there);
     }
     return SPMM_OK;
@@ -150,9 +152,10 @@ static spmm_status compare_file(MPI_Comm comm, const sp_command_line *line)
     const int both = here.bytes >= 0 && there.bytes >= 0;
     spmm_status status = SPMM_OK;
     if (both && (here.bytes != there.bytes || here.head != there.head || here.tail != there.tail))
-        status = sp_fail(SPMM_ERR_USAGE,
-                         "the %s %s has other content here than on rank 0: give every rank the same file",
-                         line->operand_name, SHOWN(line->operand));
+        status = sp_fail(
+            SPMM_ERR_USAGE,
+            "the content of the %s %s differs between this rank and rank 0: give every rank the same file",
+            line->operand_name, SHOWN(line->operand));
     return sp_agree(comm, "options", status);
 }
 
