@@ -177,7 +177,7 @@ static void test_rest(const kind *k)
     TEST(test_name("%s: other bytes behind the data, and data inside of data, are refused", k->name)) {
         pack(k, "", 1);
         add_bytes("rest", 4);
-        snprintf(part, sizeof part, ":%d: found other bytes behind the %s data", ENTRIES + HEAD_LINES + 1,
+        snprintf(part, sizeof part, ":%d: found other bytes after the %s data", ENTRIES + HEAD_LINES + 1,
                  k->name);
         check_refused(SPMM_ERR_OPEN, part);
         pack(k, "", 1);
@@ -188,7 +188,7 @@ static void test_rest(const kind *k)
         snprintf(command, sizeof command, "%s -c <'%s' >'%s'", k->pack, plain, path);
         CHECK_INT(system(command), 0);
         snprintf(part, sizeof part,
-                 "found %s data inside of %s data, expected text in it: unpack it first (%s FILE)", k->name,
+                 "found %s data inside %s data, expected text in it: unpack it first (%s FILE)", k->name,
                  k->name, k->codec->unpack);
         check_refused(SPMM_ERR_UNSUPPORTED, part);
     }

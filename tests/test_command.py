@@ -243,8 +243,8 @@ def npz(f):
 scratch("here.mtx", good)
 foreign = {           "lzma": (lzma.compress(good.encode(), lzma.FORMAT_ALONE), "found lzma data", "lzma"),
            "zip": (packed(zipped), "found a zip archive", "unzip"), "7z": (b"7z\xbc\xaf\x27\x1c" + bytes(60), "found a 7z archive", "7z x"),
-           "twice.gz": (gzip.compress(gzip.compress(good.encode())), "found gzip data inside of gzip data", "gunzip -k FILE"),
-           "xz.gz": (gzip.compress(lzma.compress(good.encode())), "found xz data inside of gzip data", "gunzip -k FILE"),
+           "twice.gz": (gzip.compress(gzip.compress(good.encode())), "found gzip data inside gzip data", "gunzip -k FILE"),
+           "xz.gz": (gzip.compress(lzma.compress(good.encode())), "found xz data inside gzip data", "gunzip -k FILE"),
            "h5": (b"\x89HDF\r\n\x1a\n" + bytes(600), "found HDF5 data", "h5py.File"),
            "mat": (b"MATLAB 5.0 MAT-file, Platform: GLNXA64" + bytes(90), "found a MATLAB file", "loadmat"),
            "v4.mat": (struct.pack("<5i", 0, 9, 9, 0, 2) + b"A\0" + bytes(648), "found a MATLAB file", "loadmat"),

@@ -76,7 +76,7 @@ print("well")""")
 REFUSED = {
     "no edges": ("# a\n\n% b\n", "edges", ":3: found no edge", "expected edges: u v, or u v weight"),
     "a comma": ("0,1\n", "edges", ':1: found "0,1"', "no commas (tr ',' ' ' < FILE > OTHER)"),
-    "names of columns": ("# a\nu v w\n0 1 2\n", "edges", ':2: found "u"', "if these are names of columns, leave them out (tail -n +2"),
+    "names of columns": ("# a\nu v w\n0 1 2\n", "edges", ':2: found "u"', "if these are column names, remove them (tail -n +2"),
     "four columns": ("0 1 2.5 99\n", "edges", ':1: found "99"', "the end of the line after the weight (awk '{print $1, $2, $3}'"),
     "a negative id": ("#\n0 1\n-1 2\n", "edges", ':3: found the vertex id "-1"', "a vertex id from 0 to 2147483646"),
     "an id below 1": ("1 2\n2 0\n", "edges:1", ':2: found the vertex id "0"', "a vertex id from 1 to 2147483647"),
@@ -89,9 +89,9 @@ REFUSED = {
     "a weight that is none": ("0 1 heavy\n", "edges", ':1: found "heavy"', "a real value"),
     "inf": ("0 1 inf\n", "edges", ':1: found "inf"', "(or --allow-nonfinite)"),
     "the first of two errors": ("0 1 1\n1 2 y\n0 x 1\n", "edges", ':2: found "y"', "a real value"),
-    "Matrix Market": (mtx(3, [(0, 1)]), "edges", ":1: found the banner of a Matrix Market file", "leave out --read-as"),
+    "Matrix Market": (mtx(3, [(0, 1)]), "edges", ":1: found the banner of a Matrix Market file", "expected an edge list: omit --read-as"),
     "an archive": (b"PK\3\4" + bytes(100), "edges", "found a zip archive", "expected text"),
-    "PETSc": (b"\0\x12\x7B\x50" + bytes(60), "edges", "found a file of the format PETSc", "leave out --read-as"),
+    "PETSc": (b"\0\x12\x7B\x50" + bytes(60), "edges", "found a file of the format PETSc", "expected an edge list: omit --read-as"),
 }
 with test("what is no edge list is refused with its place"):
     for name, (data, read_as, found, expected) in REFUSED.items():
@@ -114,7 +114,7 @@ with test("--convert and --cache write what --io parallel then reads"):
     equal(product(scratch("S.npz")), product("lap2d5:9"))
     result = run(*FAST, "--read-as", read_as, scratch("A.npz"))
     equal(result.code, 3)
-    within(result.err, "found a file of the format .npz, expected an edge list (leave out --read-as)")
+    within(result.err, "found a file of the format .npz, expected an edge list: omit --read-as")
     equal(run("-q", "--read-as", read_as, "--convert", scratch("B.mtx"), scratch("A.txt")).code, 0)
     equal(product(scratch("B.mtx")), expected)
 

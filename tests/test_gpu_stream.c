@@ -497,12 +497,12 @@ static void test_csr_on_gpu(void)
         spmm_block mixed = gpu;
         mixed.csr.ja = d.block.csr.ja;
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, bad ? &mixed : &gpu, K, &options, &plan), SPMM_ERR_USAGE);
-        CHECK(says("csr.irp is in GPU memory, and csr.ja is not: expected all arrays in the same memory"));
+        CHECK(says("csr.irp is in GPU memory, but csr.ja is not: expected all arrays in the same memory"));
         mixed = d.block;
         mixed.csr.as = gpu.csr.as;
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, bad ? &mixed : &d.block, K, &options, &plan),
                   SPMM_ERR_USAGE);
-        CHECK(says("csr.as is in GPU memory, and csr.irp is not"));
+        CHECK(says("csr.as is in GPU memory, but csr.irp is not"));
         options.device = SPMM_CPU;
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, bad ? &gpu : &d.block, K, &options, &plan),
                   SPMM_ERR_USAGE);

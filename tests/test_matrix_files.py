@@ -242,7 +242,7 @@ with test("an .npz that is damaged, or has another content, is refused with what
     for change, message in (({"indices": GOOD["indices"] + 1}, "has a column index outside of 1 to"),
                             ({"indptr": GOOD["indptr"][::-1].copy()}, "its row starts decrease or are out of range"),
                             ({"indptr": GOOD["indptr"] + 1}, "as its last row start, expected 0 to"),
-                            ({"indptr": GOOD["indptr"][1:]}, "the sizes of its arrays do not fit"),
+                            ({"indptr": GOOD["indptr"][1:]}, "the sizes of its arrays do not match"),
                             ({"shape": np.array([ROWS, 2 ** 31])}, "expected 0 to 2147483647"),
                             ({"format": np.array(b"dia")}, 'found a matrix in the format "dia"'),
                             ({"data": GOOD["data"] * 1j}, "found complex values, expected real ones, or a complex type"),
@@ -250,7 +250,7 @@ with test("an .npz that is damaged, or has another content, is refused with what
                             ({"data": GOOD["data"].astype("f2")}, "found floating-point numbers of 2 bytes"),
                             ({"data": np.where(np.arange(A.nnz) == 9, np.inf, GOOD["data"])}, 'found "inf" in row')):
         refused(npz("changed.npz", **{**GOOD, **change}), message)
-    refused(npz("other.npz", a=np.ones(3)), "found no format.npy in it, expected a sparse matrix as SciPy's save_npz() writes it")
+    refused(npz("other.npz", a=np.ones(3)), "found no array format.npy, expected a sparse matrix as SciPy's save_npz() writes it")
     csc = A.tocsc()
     csc.data[3] = np.nan
     scipy.sparse.save_npz(scratch("nan.npz"), csc)
@@ -280,11 +280,11 @@ with test("an .npz whose small members, names, lengths or types are wrong is ref
         refused(scratch("local.npz", whole.replace(before, after, 1)), "with a member that its directory describes differently")
     end = whole.rindex(b"PK\5\6")
     fewer = whole[:end + 8] + struct.pack("<HH", len(GOOD) - 1, len(GOOD) - 1) + whole[end + 12:]
-    refused(scratch("fewer.npz", fewer), "whose directory is longer than its end says")
+    refused(scratch("fewer.npz", fewer), "whose directory is longer than its end record says")
     equal(run("-q", "--convert", scratch("zip64.npz"), scratch("good.npz")).code, 0)
     large = bytearray(open(scratch("zip64.npz"), "rb").read())
     large[large.rindex(b"PK\6\6") + 55] |= 0x80
-    refused(scratch("large.npz", bytes(large)), "whose directory is beyond its end")
+    refused(scratch("large.npz", bytes(large)), "whose directory is past its end record")
 
 with test("an .npz that is not a stored CSR is not read by all ranks, and the message says what to do"):
     scipy.sparse.save_npz(scratch("deflated.npz"), A)

@@ -394,7 +394,7 @@ static void test_changed(void)
             make_grid(ranks / q, q, &grid);
             chunk_bytes(1);
             CHECK_ERROR(sp_load_text(&grid, path, &options, SP_PARTITION_NNZ, &l), SPMM_ERR_SYNTAX,
-                        "a.mtx: found other entries than when it was read a moment before");
+                        "a.mtx: found other entries than in the first pass");
             CHECK(!l.csr.irp);
             if (me == 0) CHECK(!c.text && !c.wrong);
             chunk_bytes(0);

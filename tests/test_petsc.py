@@ -140,7 +140,7 @@ GOOD = aij(4, 3, [[(0, 1.0), (2, 2.0)], [(1, 3.0)]])
 with test("what is damaged or of another kind is refused by one line that names the file, the place, what was found and expected"):
     for message, content in {
             "A.petsc: found 59 bytes, expected 60 by its header: it is cut short": GOOD[:-1],
-            "A.petsc: found 61 bytes, expected 60 by its header: something was added": GOOD + b"x",
+            "A.petsc: found 61 bytes, expected 60 by its header: bytes were appended": GOOD + b"x",
             "A.petsc: found complex values, expected real ones, or a complex type (--precision c128)": aij(4, 3, [[(0, 1.0), (2, 2.0)], [(1, 3.0)]]) + bytes(24),
             "row 2: found a length of -1 entries, expected 0 to 1": GOOD[:20] + packed("i", [-1]) + GOOD[24:],
             "row 1: found a length of 9 entries, expected 0 to 3": GOOD[:16] + packed("i", [9]) + GOOD[20:],
@@ -162,7 +162,7 @@ with test("what is damaged or of another kind is refused by one line that names 
     refused("X has 2 rows, expected as many as the 3 columns of A", good, "-x", scratch("X.petsc", vec(4, [1.0, 2.0])))
     refused('X.petsc: found "inf" in row 2, column 1', good, "-x", scratch("X.petsc", vec(4, [1.0, float("inf"), 3.0])))
     refused("X.petsc: found 35 bytes", good, "-x", scratch("X.petsc", vec(8, [1.0, 2.0, 3.0])[:35]))
-    refused("found a PETSc matrix inside of gzip data, expected it plain: unpack it first (gunzip -k FILE)",
+    refused("found a PETSc matrix inside gzip data, expected it plain: unpack it first (gunzip -k FILE)",
             scratch("A.petsc.gz", gzip.compress(GOOD)))
 
 with test("a value that is not finite is taken with --allow-nonfinite"):

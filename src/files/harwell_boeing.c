@@ -198,10 +198,10 @@ static spmm_status read_head(hb_file *f)
     if (right_sides > 0) TRY(next_line(f));
     const int64_t most = sp_text_bytes_left_at_most(&f->text);
     if (f->cols >= most || f->entries > most - f->cols)
-        return sp_error_set(&f->error, SPMM_ERR_SYNTAX, 3,
-                            "found %lld columns and %lld entries, expected at most as many as "
-                            "the file has bytes for: it is cut short",
-                            (long long)f->cols, (long long)f->entries);
+        return sp_error_set(
+            &f->error, SPMM_ERR_SYNTAX, 3,
+            "found %lld columns and %lld entries, which need more bytes than the file has: it is cut short",
+            (long long)f->cols, (long long)f->entries);
     return SPMM_OK;
 }
 

@@ -35,7 +35,7 @@ static spmm_status check_edges(const char *path, int fd)
     if (format == &sp_file_format_mtx) return SPMM_OK;
     close(fd);
     return sp_fail(SPMM_ERR_SYNTAX,
-                   "%s: found a file of the format %s, expected an edge list (leave out --read-as)", path,
+                   "%s: found a file of the format %s, expected an edge list: omit --read-as", path,
                    format->name);
 }
 
@@ -107,7 +107,7 @@ spmm_status spmm_csr_read_edges(const char *path, int base, spmm_precision preci
         .precision = precision, .threads = sp_threads_default(), .edges = base == 1 ? 2 : 1};
     if (a) memset(a, 0, sizeof *a);
     if (base != 0 && base != 1)
-        return sp_fail(SPMM_ERR_USAGE, "%s: base is %d, expected 0 or 1, the least vertex id", __func__,
-                       base);
+        return sp_fail(SPMM_ERR_USAGE, "%s: base is %d, expected 0 or 1, the number of the first vertex",
+                       __func__, base);
     return read_checked(__func__, path, &options, a);
 }

@@ -66,7 +66,7 @@ static spmm_status array_damaged(const npz_file *f, const sp_zip_member *m, cons
 static spmm_status too_long(const npz_file *f, const sp_zip_member *m, const char *what, int64_t bytes)
 {
     return sp_fail(SPMM_ERR_UNSUPPORTED,
-                   "%s: found %s%lld bytes in %s, expected at most %d: save it again by SciPy's save_npz()",
+                   "%s: found %s%lld bytes in %s, expected at most %d: save it again with SciPy's save_npz()",
                    f->zip.path, what, (long long)bytes, m->name, HEAD_BYTES);
 }
 
@@ -127,12 +127,12 @@ static spmm_status open_array(const npz_file *f, const char *name, array *a, cha
     const sp_zip_member *const m = a->member;
     if (!m)
         return sp_fail(SPMM_ERR_SYNTAX,
-                       "%s: found no %s in it, expected a sparse matrix as SciPy's save_npz() writes it",
+                       "%s: found no array %s, expected a sparse matrix as SciPy's save_npz() writes it",
                        f->zip.path, full);
     const int64_t n = m->bytes < HEAD_BYTES ? m->bytes : HEAD_BYTES;
     int64_t bytes;
     TRY(sp_zip_begin(&f->zip, m, head, n));
-    if (n < 12 || memcmp(head, "\x93NUMPY", 6) != 0) return array_damaged(f, m, "it is no array of NumPy");
+    if (n < 12 || memcmp(head, "\x93NUMPY", 6) != 0) return array_damaged(f, m, "it is not a NumPy array");
     const unsigned char *const p = (unsigned char *)head;
     const int64_t wide = p[6] > 1,
                   length = p[8] | p[9] << 8 | (wide ? (int64_t)p[10] << 16 | (int64_t)p[11] << 24 : 0);
@@ -150,7 +150,7 @@ static spmm_status open_array(const npz_file *f, const char *name, array *a, cha
     head[a->start] = kept;
     head[n] = 0;
     if (__builtin_mul_overflow(a->count, a->size, &bytes) || bytes != m->bytes - a->start)
-        return array_damaged(f, m, "its length is not that of its shape");
+        return array_damaged(f, m, "its length does not match its shape");
     return SPMM_OK;
 }
 
@@ -219,7 +219,7 @@ static spmm_status take_layout(npz_file *f, char *head)
     TRY(open_array(f, "format.npy", &a, head));
     const sp_number letter = a.kind == 'U' ? SP_NUMBER_U32 : SP_NUMBER_U8;
     if ((a.kind != 'S' && a.kind != 'U') || a.dimensions > 0)
-        return array_damaged(f, a.member, "it is no word");
+        return array_damaged(f, a.member, "it is not a string");
     TRY(check_short(f, &a));
     for (int64_t at = a.start, k = 0; at < a.member->bytes && k < (int)sizeof word - 1; k++) {
         const int64_t c = sp_number_integer(head + at, letter, a.swapped);
@@ -244,7 +244,8 @@ static spmm_status take_sizes(npz_file *f, char *head)
     TRY(open_array(f, "shape.npy", &a, head));
     TRY(number_of(f, &a, 0, &number));
     if (a.count != 2 || a.dimensions != 1)
-        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found a shape of %lld numbers, expected 2", f->zip.path,
+        return sp_fail(SPMM_ERR_UNSUPPORTED,
+                       "%s: found a shape of %lld numbers, expected 2 (rows and columns)", f->zip.path,
                        (long long)a.count);
     TRY(check_short(f, &a));
     int64_t size[2];
@@ -262,7 +263,7 @@ static spmm_status take_sizes(npz_file *f, char *head)
 static spmm_status sizes_wrong(const npz_file *f)
 {
     return sp_fail(SPMM_ERR_SYNTAX,
-                   "%s: the sizes of its arrays do not fit each other, or its shape of %lld x %lld",
+                   "%s: the sizes of its arrays do not match each other, or its shape of %lld x %lld",
                    f->zip.path, (long long)f->rows, (long long)f->cols);
 }
 

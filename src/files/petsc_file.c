@@ -101,7 +101,7 @@ static spmm_status lay_values(sp_csr_file *f, const petsc_head *h, int64_t at, i
     if (found == at + 4 * n) return SPMM_OK;
     return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld bytes, expected %lld by its header: %s", f->path,
                    (long long)found, (long long)expected,
-                   found < expected ? "it is cut short" : "something was added");
+                   found < expected ? "it is cut short" : "bytes were appended");
 }
 
 static spmm_status lay_out_aij(sp_csr_file *f)

@@ -34,7 +34,7 @@ static spmm_status damaged(const sp_zip *z, const char *what)
 static spmm_status read_at(const sp_zip *z, void *to, int64_t bytes, int64_t offset)
 {
     if (sp_file_peek(z->fd, to, bytes, offset) == bytes) return SPMM_OK;
-    return damaged(z, "that ends early, or cannot be read");
+    return damaged(z, "that ends early or cannot be read");
 }
 
 /** Where the directory is. `end` is the position of the archive's end record or, in a zip64 archive, of its
@@ -52,9 +52,9 @@ static spmm_status find_directory_64(const sp_zip *z, int64_t at, directory *d)
     TRY(read_at(z, locator, sizeof locator, at - LOCATOR_BYTES));
     if (memcmp(locator, "PK\6\7", 4) != 0) return SPMM_OK;
     const uint64_t offset = number_at(locator + 8, 8);
-    if (offset > (uint64_t)at) return damaged(z, "whose end points beyond it");
+    if (offset > (uint64_t)at) return damaged(z, "whose zip64 locator points past it");
     TRY(read_at(z, end, sizeof end, (int64_t)offset));
-    if (memcmp(end, "PK\6\6", 4) != 0) return damaged(z, "whose end points to no record");
+    if (memcmp(end, "PK\6\6", 4) != 0) return damaged(z, "whose zip64 locator points to no record");
     *d = (directory){length_at(end + 48, 8), length_at(end + 40, 8), length_at(end + 32, 8), (int64_t)offset};
     return SPMM_OK;
 }
@@ -68,7 +68,7 @@ static spmm_status find_directory(const sp_zip *z, int64_t file_bytes, directory
     spmm_status status = read_at(z, tail, n, file_bytes - n);
     int64_t at = n - END_BYTES;
     while (at >= 0 && memcmp(tail + at, "PK\5\6", 4) != 0) at--;
-    if (status == SPMM_OK && at < 0) status = damaged(z, "without an end");
+    if (status == SPMM_OK && at < 0) status = damaged(z, "without an end record");
     if (status == SPMM_OK) {
         const unsigned char *const end = tail + at;
         *d = (directory){length_at(end + 16, 4), length_at(end + 12, 4), length_at(end + 10, 2),
@@ -84,7 +84,7 @@ static spmm_status find_directory(const sp_zip *z, int64_t file_bytes, directory
             "%d and %d",
             z->path, (long long)d->members, (long long)d->bytes, SP_ZIP_MEMBERS, DIRECTORY_MOST);
     return d->offset > d->end || d->bytes > d->end - d->offset
-               ? damaged(z, "whose directory is beyond its end")
+               ? damaged(z, "whose directory is past its end record")
                : SPMM_OK;
 }
 
@@ -117,7 +117,8 @@ static spmm_status read_entry(const sp_zip *z, const directory *d, const unsigne
                               sp_zip_member *m, int64_t *bytes)
 {
     unsigned char local[LOCAL_BYTES + SP_ZIP_NAME];
-    if (left < ENTRY_BYTES || memcmp(p, "PK\1\2", 4) != 0) return damaged(z, "whose directory is none");
+    if (left < ENTRY_BYTES || memcmp(p, "PK\1\2", 4) != 0)
+        return damaged(z, "whose directory has an invalid entry");
     const int64_t name = (int64_t)number_at(p + 28, 2), extra = (int64_t)number_at(p + 30, 2);
     *bytes = ENTRY_BYTES + name + extra + (int64_t)number_at(p + 32, 2);
     if (*bytes > left) return damaged(z, "whose directory ends early");
@@ -126,7 +127,7 @@ static spmm_status read_entry(const sp_zip *z, const directory *d, const unsigne
     memcpy(m->name, p + ENTRY_BYTES, (size_t)kept);
     if (number_at(p + 8, 2) & 1)
         return sp_fail(SPMM_ERR_UNSUPPORTED,
-                       "%s: a member of the zip archive is encrypted, expected plain members", z->path);
+                       "%s: a member of the zip archive is encrypted, expected unencrypted members", z->path);
     if (method != 0 && method != 8)
         return sp_fail(
             SPMM_ERR_UNSUPPORTED,
@@ -135,9 +136,9 @@ static spmm_status read_entry(const sp_zip *z, const directory *d, const unsigne
     uint64_t packed = number_at(p + 20, 4), unpacked = number_at(p + 24, 4), offset = number_at(p + 42, 4);
     take_large(p + ENTRY_BYTES + name, extra, &unpacked, &packed, &offset);
     if (offset > (uint64_t)d->offset || packed > (uint64_t)d->offset - offset)
-        return damaged(z, "with a member beyond its end");
+        return damaged(z, "with a member past its directory");
     TRY(read_at(z, local, LOCAL_BYTES + kept, (int64_t)offset));
-    if (memcmp(local, "PK\3\4", 4) != 0) return damaged(z, "with a member that is not there");
+    if (memcmp(local, "PK\3\4", 4) != 0) return damaged(z, "with a member that has no header");
     if ((int)number_at(local + 8, 2) != method || (int64_t)number_at(local + 26, 2) != name ||
         memcmp(local + LOCAL_BYTES, m->name, (size_t)kept) != 0)
         return damaged(z, "with a member that its directory describes differently");
@@ -145,9 +146,9 @@ static spmm_status read_entry(const sp_zip *z, const directory *d, const unsigne
                 (int64_t)number_at(local + 28, 2);
     m->packed = (int64_t)packed;
     if (m->offset > d->offset || m->packed > d->offset - m->offset)
-        return damaged(z, "with a member beyond its end");
+        return damaged(z, "with a member past its directory");
     if (m->deflated ? unpacked / RATIO_MOST > packed + 1 : unpacked != packed)
-        return damaged(z, "with a member of a wrong size");
+        return damaged(z, "with a member of an impossible size");
     m->bytes = (int64_t)unpacked;
     return SPMM_OK;
 }
@@ -161,7 +162,7 @@ static spmm_status read_directory(sp_zip *z, const directory *d)
     for (; z->members < d->members && status == SPMM_OK; at += bytes)
         status = read_entry(z, d, entries + at, d->bytes - at, &z->member[z->members++], &bytes);
     if (status == SPMM_OK && at < d->bytes)
-        status = damaged(z, "whose directory is longer than its end says");
+        status = damaged(z, "whose directory is longer than its end record says");
     sp_free(entries);
     return status;
 }
@@ -238,7 +239,7 @@ static spmm_status more(feed *f, sp_codec_buffers *b)
 static spmm_status unpack_with(feed *f, void *state, void *to, int64_t bytes)
 {
     unsigned char beyond;
-    const char *why = "it cannot be inflated";
+    const char *why = "it cannot be decompressed";
     sp_codec_buffers b = {.out = to, .out_bytes = bytes};
     for (int last = 0;;) {
         if (b.out_bytes == 0) {
@@ -252,12 +253,12 @@ static spmm_status unpack_with(feed *f, void *state, void *to, int64_t bytes)
         const sp_codec_result result = sp_gzip_ops.step(state, &b, &why);
         if (result == SP_CODEC_GOES_ON) continue;
         if (result == SP_CODEC_MEMORY)
-            return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate memory to inflate it", f->zip->path);
+            return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate memory to decompress it", f->zip->path);
         if (result == SP_CODEC_DAMAGED) return member_damaged(f->zip, f->member, why);
         const int64_t missing = last ? 1 - b.out_bytes : b.out_bytes;
         return missing == 0 && f->tail
                    ? SPMM_OK
-                   : member_damaged(f->zip, f->member, "its length is not that of the directory");
+                   : member_damaged(f->zip, f->member, "its length differs from that in the directory");
     }
 }
 
@@ -265,9 +266,9 @@ static spmm_status unpack_member(const sp_zip *z, const sp_zip_member *m, void *
 {
     feed f = {z, m, -1, 0, NULL};
     void *const state = sp_gzip_ops.create(INT64_C(1) << 24);
-    spmm_status status = state
-                             ? sp_alloc((void **)&f.buffer, FEED_BYTES, 1, "a part of a zip archive")
-                             : sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate memory to inflate it", z->path);
+    spmm_status status = state ? sp_alloc((void **)&f.buffer, FEED_BYTES, 1, "a part of a zip archive")
+                               : sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate memory to decompress it",
+                                         z->path);
     if (status == SPMM_OK) status = unpack_with(&f, state, to, bytes);
     if (state) sp_gzip_ops.destroy(state);
     sp_free(f.buffer);

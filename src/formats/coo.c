@@ -10,10 +10,11 @@ spmm_status sp_coo_create(int64_t rows, int64_t cols, int64_t nnz, sp_symmetry s
 {
     memset(coo, 0, sizeof *coo);
     if (rows < 0 || cols < 0 || nnz < 0)
-        return sp_fail(SPMM_ERR_USAGE, "a matrix of %lld x %lld with %lld entries: none may be negative",
+        return sp_fail(SPMM_ERR_USAGE,
+                       "a matrix of %lld x %lld with %lld entries: expected no negative number",
                        (long long)rows, (long long)cols, (long long)nnz);
     if (rows > INT32_MAX || cols > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "a matrix of %lld x %lld: rows and columns must stay below 2^31",
+        return sp_fail(SPMM_ERR_LIMIT, "a matrix of %lld x %lld: expected fewer than 2^31 rows and columns",
                        (long long)rows, (long long)cols);
     *coo = (sp_coo){.rows = rows, .cols = cols, .nnz = nnz, .symmetry = symmetry, .precision = precision};
     spmm_status status = SPMM_OK;

@@ -13,10 +13,10 @@ spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precisio
     memset(a, 0, sizeof *a);
     if (rows < 0 || cols < 0 || nnz < 0)
         return sp_fail(SPMM_ERR_USAGE,
-                       "a matrix of %lld x %lld with %lld entries: expected numbers from 0 on",
+                       "a matrix of %lld x %lld with %lld entries: expected no negative number",
                        (long long)rows, (long long)cols, (long long)nnz);
     if (cols > INT32_MAX || rows == INT64_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "a matrix of %lld x %lld: columns must stay below 2^31",
+        return sp_fail(SPMM_ERR_LIMIT, "a matrix of %lld x %lld: expected fewer than 2^31 columns",
                        (long long)rows, (long long)cols);
     *a = (spmm_csr){.rows = rows, .cols = cols, .nnz = nnz, .precision = precision};
     spmm_status status = SPMM_OK;
@@ -42,7 +42,7 @@ spmm_status sp_csr_on_gpu(const spmm_csr *a, int *on_gpu)
         if (first >= 0 && here != *on_gpu)
             return sp_fail(
                 SPMM_ERR_USAGE,
-                "csr.%s is in %s memory, and csr.%s is not: expected all arrays in the same memory",
+                "csr.%s is in %s memory, but csr.%s is not: expected all arrays in the same memory",
                 name[here ? i : first], "GPU", name[here ? first : i]);
         if (first < 0) first = i;
         *on_gpu = here;
@@ -87,10 +87,10 @@ double sp_csr_bytes_of(const sp_sizes *s, spmm_precision precision)
 spmm_status sp_csr_check_sizes(const spmm_csr *a)
 {
     if (a->rows < 0 || a->nnz < 0 || a->cols < 0 || a->cols > INT32_MAX)
-        return sp_fail(SPMM_ERR_USAGE,
-                       "a CSR matrix of %lld x %lld with %lld entries: expected none negative, and less than "
-                       "2^31 columns",
-                       (long long)a->rows, (long long)a->cols, (long long)a->nnz);
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "a CSR matrix of %lld x %lld with %lld entries: expected no negative number, and fewer than 2^31 columns",
+            (long long)a->rows, (long long)a->cols, (long long)a->nnz);
     TRY(sp_precision_check("a CSR matrix", a->precision));
     TRY(sp_given("a CSR matrix", "irp", a->irp, "row starts, [rows + 1]"));
     if (a->nnz == 0) return SPMM_OK;
@@ -124,7 +124,7 @@ static spmm_status wrong_row(const spmm_csr *a, int64_t i)
                            a->ja[e], (long long)a->cols - 1);
         if (e > a->irp[i] && a->ja[e] <= a->ja[e - 1])
             return sp_fail(SPMM_ERR_USAGE,
-                           "row %lld: column %d follows column %d, and columns must increase within a row",
+                           "row %lld: column %d follows column %d, but columns must increase within a row",
                            (long long)i, a->ja[e], a->ja[e - 1]);
     }
     return SPMM_OK;

@@ -160,7 +160,7 @@ static spmm_status convert_unpadded(const spmm_csr *a, double ell_limit, int64_t
     const int64_t longest = longest_row(a);
     if (longest > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT,
-                       "a row of %lld entries: ELLPACK without padding holds up to 2^31 - 1 per row",
+                       "a row of %lld entries: ELLPACK without padding supports at most 2^31 - 1 per row",
                        (long long)longest);
     TRY(sp_matrix_alloc(m, SP_ROW_START, a->rows, "ELLPACK row starts"));
     TRY(sp_matrix_alloc(m, SP_NZ_PER_ROW, a->rows, "ELLPACK row lengths"));

@@ -37,7 +37,7 @@ spmm_status sp_multivector_size(int64_t rows, int64_t k, spmm_precision precisio
 {
     int64_t elements;
     if (rows < 0 || k < 0)
-        return sp_fail(SPMM_ERR_USAGE, "a multivector of %lld x %lld: rows and columns must be >= 0",
+        return sp_fail(SPMM_ERR_USAGE, "a multivector of %lld x %lld: expected rows and columns >= 0",
                        (long long)rows, (long long)k);
     if (k > INT64_MAX / 64 || __builtin_mul_overflow(rows, sp_multivector_ld(k, precision), &elements) ||
         elements > INT64_MAX / 16)
@@ -149,7 +149,7 @@ static spmm_status check_space(const spmm_multivector *v, const char *function, 
     if (sp_device_reach(v->rows > 0 ? v->data : sp_row(v, -v->ghost_low)) !=
         (on_gpu ? SP_REACH_HOST : SP_REACH_GPU))
         return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "%s: %s.data is in %s memory, and %s.space is %s", function, name,
+    return sp_fail(SPMM_ERR_USAGE, "%s: %s.data is in %s memory, but %s.space is %s", function, name,
                    on_gpu ? "host" : "GPU", name, on_gpu ? "SPMM_CUDA" : "SPMM_CPU");
 }
 

@@ -86,7 +86,7 @@ spmm_status sp_thread_ranges_create_for(const int64_t *row_start, int64_t rows, 
     spmm_status status;
     memset(w, 0, sizeof *w);
     if (rows < 0 || threads < 1)
-        return sp_fail(SPMM_ERR_USAGE, "%lld rows for %d threads: rows must be >= 0 and threads >= 1",
+        return sp_fail(SPMM_ERR_USAGE, "%lld rows for %d threads: expected rows >= 0 and threads >= 1",
                        (long long)rows, threads);
     w->threads = threads;
     TRY_GOTO(

@@ -40,9 +40,9 @@ static spmm_status find_edge(sp_text *s, const char **p, sp_read_error *error)
                                 "found %s, expected edges: u v, or u v weight",
                                 s->bytes == 0 ? "an empty file" : "no edge");
         if (strncasecmp(sp_skip_blanks(*p), banner, sizeof banner - 1) == 0)
-            return sp_error_set(error, SPMM_ERR_SYNTAX, s->lines,
-                                "found the banner of a Matrix Market file, expected an edge list (leave out"
-                                " --read-as)");
+            return sp_error_set(
+                error, SPMM_ERR_SYNTAX, s->lines,
+                "found the banner of a Matrix Market file, expected an edge list: omit --read-as");
     } while (!sp_is_entry_line(*p, s->comment));
     return SPMM_OK;
 }

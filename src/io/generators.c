@@ -344,7 +344,8 @@ static spmm_status parse(const char *spec, generator *g)
 {
     *g = (generator){.kind = generators_find(spec), .spec = spec};
     if (!g->kind)
-        return sp_fail(SPMM_ERR_USAGE, "%s: no such generator: spmm_mpi --help lists them", SHOWN(spec));
+        return sp_fail(SPMM_ERR_USAGE, "%s: no such generator: spmm_mpi --help lists the generators",
+                       SHOWN(spec));
     const char *p = strchr(spec, ':');
     for (int i = 0; i < SP_GEN_ARGS && g->kind->doc.args[i]; i++) {
         char *end;

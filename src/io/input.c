@@ -68,7 +68,7 @@ static spmm_status read_fully(sp_input *s, void *buffer, int64_t bytes, int64_t 
         const ssize_t n = pread(s->fd, (char *)buffer + *got, (size_t)(bytes - *got), (off_t)s->position);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0)
-            return source_fail(s, SPMM_ERR_OPEN, "found an error when reading: %s, expected more of the file",
+            return source_fail(s, SPMM_ERR_OPEN, "found a read error: %s, expected the rest of the file",
                                strerror(errno));
         if (n == 0) break;
         *got += n;
@@ -144,7 +144,7 @@ static spmm_status start_decoder(sp_input *s, const sp_codec *codec)
     u->state = codec->ops->create(sp_available_bytes() / MEMORY_SHARE);
     if (!u->state) {
         free(u);
-        return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate a decompressor of %s data", s->path,
+        return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the decompressor of %s data", s->path,
                        codec->name);
     }
     u->inside = 1;
@@ -194,10 +194,10 @@ static spmm_status next_member(sp_input *s)
     TRY(refill(s, SP_CODEC_HEAD));
     if (!sp_codec_may_begin(u->codec, u->next, u->left))
         return source_fail(s, SPMM_ERR_OPEN,
-                           "found other bytes behind the %s data, expected the end of the file",
+                           "found other bytes after the %s data, expected the end of the file",
                            u->codec->name);
     if (!u->codec->ops->restart(u->state))
-        return source_fail(s, SPMM_ERR_MEMORY, "cannot allocate what unpacks %s data", u->codec->name);
+        return source_fail(s, SPMM_ERR_MEMORY, "cannot allocate the decompressor of %s data", u->codec->name);
     u->inside = 1;
     return SPMM_OK;
 }
@@ -208,8 +208,7 @@ static spmm_status fail_for_memory(sp_input *s)
     char text[32];
     return source_fail(
         s, SPMM_ERR_MEMORY,
-        "found %s data that take more than %s of memory to unpack, expected no more than that, a quarter of "
-        "what is left: unpack the file first (%s FILE)",
+        "found %s data that take more than %s of memory to unpack, a quarter of the available memory: unpack the file first (%s FILE)",
         codec->name, sp_bytes_text(text, sizeof text, (double)sp_available_bytes() / MEMORY_SHARE),
         codec->unpack);
 }
@@ -296,12 +295,12 @@ static void rewind_stream(sp_input *s, int64_t position)
     u->left = u->text_begin = u->text_end = 0;
     u->inside = 1;
     if (!u->codec->ops->restart(u->state))
-        source_fail(s, SPMM_ERR_MEMORY, "cannot allocate what unpacks %s data", u->codec->name);
+        source_fail(s, SPMM_ERR_MEMORY, "cannot allocate the decompressor of %s data", u->codec->name);
 }
 
 /* ---- tar archives ---- */
 
-#define UNPACK_TAR "unpack it first (tar -xf FILE) and give one of it"
+#define UNPACK_TAR "unpack it first (tar -xf FILE) and give one of its matrices"
 
 /** sp_tar.read */
 static int64_t read_archive(void *source, char *to, int64_t bytes)

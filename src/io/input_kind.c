@@ -8,8 +8,8 @@
 #define MATRIX_MARKET "write it as Matrix Market first, as SciPy's scipy.io.mmwrite does"
 #define UNPACK(command) "unpack it first (" command ")"
 
-#define FROM_NPZ                                                                                                                       \
-    "a matrix of an .npz is read uncompressed; else write it as Matrix Market first (python3 -c \"import scipy.io as i, scipy.sparse " \
+#define FROM_NPZ                                                                                                                           \
+    "an .npz is read only for A, and uncompressed; else write it as Matrix Market first (python3 -c \"import scipy.io as i, scipy.sparse " \
     "as s; i.mmwrite('A.mtx', s.load_npz('FILE'))\")"
 #define FROM_MAT                                                                                                    \
     "convert it first, with the name of its variable for A (python3 -c \"import scipy.io as i, scipy.sparse as s; " \
@@ -18,7 +18,7 @@
     "convert it first, with the names of its datasets (python3 -c \"import h5py, scipy.sparse as s; f = h5py.File('FILE'); " \
     "s.save_npz('A.npz', s.csr_matrix((f['data'][:], f['indices'][:], f['indptr'][:])))\")"
 #define SWAPPED "write it in big-endian byte order, as PETSc's MatView() and VecView() do on every machine"
-#define DOWNLOAD "was it what a download gave instead of the file?"
+#define DOWNLOAD "a download may have returned it instead of the file"
 
 /** The known file types that are not text, in addition to the compressed ones of codec.h. */
 static const struct {
@@ -37,7 +37,7 @@ static const struct {
     {"an empty zip archive", "give the matrix itself", 0, 4, "PK\5\6"},
     {"a 7z archive", UNPACK("7z x FILE"), 0, 6, "7z\xBC\xAF\x27\x1C"},
     {"a RAR archive", UNPACK("unrar x FILE"), 0, 6, "Rar!\x1A\x07"},
-    {"a tar archive", UNPACK("tar -xf FILE") " and give the matrix of it", 257, 5, "ustar"},
+    {"a tar archive", UNPACK("tar -xf FILE") " and give its matrix", 257, 5, "ustar"},
     {"HDF5 data", FROM_HDF5, 0, 8, "\x89HDF\r\n\x1A\n"},
     {"a MATLAB file", FROM_MAT, 0, 7, "MATLAB "},
     {"a NumPy array", MATRIX_MARKET, 0, 6, "\x93NUMPY"},
@@ -66,7 +66,7 @@ static const struct {
 static void describe_packed(const sp_codec *packed, const sp_codec *outer, char *text, size_t n)
 {
     if (outer)
-        snprintf(text, n, "found %s data inside of %s data, expected text in it: " UNPACK("%s FILE"),
+        snprintf(text, n, "found %s data inside %s data, expected text in it: " UNPACK("%s FILE"),
                  packed->name, outer->name, outer->unpack);
     else
         snprintf(text, n,
@@ -103,7 +103,7 @@ const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec
         if (n < kinds[i].at + kinds[i].bytes) continue;
         if (memcmp(head + kinds[i].at, kinds[i].magic, (size_t)kinds[i].bytes) != 0) continue;
         if (outer && is_readable(kinds[i].what)) {
-            snprintf(text, sizeof text, "found %s inside of %s data, expected it plain: " UNPACK("%s FILE"),
+            snprintf(text, sizeof text, "found %s inside %s data, expected it plain: " UNPACK("%s FILE"),
                      kinds[i].what, outer->name, outer->unpack);
             return text;
         }
@@ -143,8 +143,8 @@ static line_words words_of(const char *p, const char *end)
     return w;
 }
 
-#define CSV                                                                                                    \
-    "comma-separated values: make an edge list of them, without names of columns (tr ',' ' ' < FILE > OTHER)," \
+#define CSV                                                                                                  \
+    "comma-separated values: convert them to an edge list without column names (tr ',' ' ' < FILE > OTHER)," \
     " for --read-as edges, or write Matrix Market"
 
 /** Returns what a text without the banner of Matrix Market looks like, and what to do; NULL: unknown. */
@@ -160,11 +160,9 @@ static const char *text_kind(const char *p, const char *end)
         return "PETSc's ASCII output: write it to a binary viewer, e.g. by -mat_view binary:A.petsc";
     if (memchr(p, ',', w.bytes)) return CSV;
     if (w.numbers == 4 && few)
-        return "what hypre's IJ interface prints, or an edge list of four columns: "
-               "--read-as edges reads the first without its first line (tail -n +2 FILE > OTHER), "
-               "of the second three columns (awk '{print $1, $2, $3}' FILE > OTHER)";
+        return "output of hypre's IJ interface, or an edge list of four columns: remove the first line of the output (tail -n +2 FILE > OTHER), or the fourth column of the list (awk '{print $1, $2, $3}' FILE > OTHER), and add --read-as edges";
     if (w.names == w.words && few)
-        return "names of columns: --read-as edges reads an edge list without them (tail -n +2 FILE > OTHER)";
+        return "column names: remove them (tail -n +2 FILE > OTHER), and add --read-as edges for an edge list";
     return card ? "a Harwell-Boeing or Rutherford-Boeing file: " MATRIX_MARKET : NULL;
 }
 

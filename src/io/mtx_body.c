@@ -100,8 +100,7 @@ static spmm_status set_changed(sp_read_error *error)
 {
     return sp_error_set(
         error, SPMM_ERR_SYNTAX, 0,
-        "found other entries than when it was read a moment before, expected a file that does "
-        "not change while it is read");
+        "found other entries than in the first pass, expected a file that does not change while it is read");
 }
 
 /** Parses the thread's chunk into the thread's own arrays. */
@@ -163,7 +162,7 @@ static void check_whole(sp_reading *r)
     if (r->error.status == SPMM_OK && entries != r->header.entries)
         sp_error_set(
             &r->error, SPMM_ERR_SYNTAX, lines > 0 ? lines : 1,
-            "found the end of the file after %lld of %lld entries, expected all that line %lld promises",
+            "found the end of the file after %lld of %lld entries, expected all that line %lld announces",
             (long long)entries, (long long)r->header.entries, (long long)r->header.size_line);
 }
 

@@ -41,10 +41,10 @@ static sp_line_kind parse_index(cursor *c, const char *what, const char *before,
     const char *stop;
     char expected[160], found[96];
     const int64_t least = !c->header->from_zero, most = size - 1 + least;
-    const char *const names =
-        c->header->first_edge == c->line && isalpha((unsigned char)*sp_skip_blanks(c->p))
-            ? "; if these are names of columns, leave them out (tail -n +2 FILE > OTHER)"
-            : "";
+    const char *const names = c->header->first_edge == c->line &&
+                                      isalpha((unsigned char)*sp_skip_blanks(c->p))
+                                  ? "; if these are column names, remove them (tail -n +2 FILE > OTHER)"
+                                  : "";
     snprintf(expected, sizeof expected, "a %s from %lld to %lld%s", what, (long long)least, (long long)most,
              names);
     c->p = sp_skip_blanks(c->p);

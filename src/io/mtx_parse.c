@@ -20,7 +20,7 @@ static spmm_status too_many(const sp_parse_output *t, int64_t slot, int64_t line
 {
     if (t->header->first_edge)
         return sp_error_set(error, SPMM_ERR_SYNTAX, line,
-                            "found more edges than a moment before, expected a file that does not change");
+                            "found more edges than in the first pass, expected a file that does not change");
     return sp_error_set(error, SPMM_ERR_SYNTAX, line,
                         "found entry number %lld, expected %lld entries as line %lld says",
                         (long long)slot + 1, (long long)t->header->entries, (long long)t->header->size_line);
@@ -294,7 +294,7 @@ spmm_status sp_parse_chunk(const sp_parse_output *t, const sp_chunk *c, sp_trian
         find_triangles(t, c, stored, first);
     if (error->status == SPMM_OK && stored != c->entries)
         return sp_error_set(error, SPMM_ERR_INTERNAL, c->first_line,
-                            "found %lld entries, expected the %lld counted", (long long)stored,
+                            "found %lld entries, expected %lld, as counted before", (long long)stored,
                             (long long)c->entries);
     return error->status;
 }

@@ -94,8 +94,7 @@ static spmm_status create_dense(const sp_reading *r, spmm_multivector *x)
     if (bytes > (double)sp_available_bytes()) {
         char text[32];
         return sp_fail(SPMM_ERR_MEMORY,
-                       "%s:%lld: found a multivector of %lld x %lld, %s, expected one that fits "
-                       "the memory",
+                       "%s:%lld: found a multivector of %lld x %lld, %s, expected one that fits into memory",
                        r->path, (long long)h->size_line, (long long)h->rows, (long long)h->cols,
                        sp_bytes_text(text, sizeof text, bytes));
     }
