@@ -66,10 +66,10 @@ static void test_order_of_calls(void)
         distributed_create("uniform:60,4", SPMM_F64, 1, &d);
         planned_create(&d, 4, &options, &p);
         CHECK_INT(spmm_apply_end(p.plan), SPMM_ERR_USAGE);
-        CHECK(says("spmm_apply_end: no product of the plan has begun, expected spmm_apply_begin() before"));
+        CHECK(says("spmm_apply_end: no product of the plan has begun: call spmm_apply_begin() first"));
         CHECK_INT(spmm_apply_begin(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
         CHECK_INT(spmm_apply_begin(p.plan, 1, &p.x, 0, &p.y), SPMM_ERR_USAGE);
-        CHECK(says("spmm_apply_begin: a product of the plan has begun, expected spmm_apply_end() before"));
+        CHECK(says("spmm_apply_begin: a product of the plan has begun: call spmm_apply_end() first"));
         CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_ERR_USAGE);
         CHECK(says("spmm_apply: a product of the plan has begun"));
         CHECK_INT(spmm_apply_transposed(p.plan, 1, &p.y, 0, &p.x), SPMM_ERR_USAGE);

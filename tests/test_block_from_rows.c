@@ -189,7 +189,7 @@ static void test_mistakes(void)
     TEST("and so are columns and indices that are out of range") {
         WRONG(good, bad.first_column = ROWS * (int64_t)size - 2, "part[0].ja[2] is 2 and first_column ");
         WRONG(good, bad.first_column = -1,
-              "part[0].ja[0] is 0 and first_column -1, expected a column in their sum, below ");
+              "part[0].ja[0] is 0 and first_column -1, expected their sum to be a column, below ");
         WRONG(good, bad.first_column = INT64_MAX, "part[0].ja[0] is 0 and first_column 9223372036854775807");
         WRONG(mapped, bad.map_size = 2, "part[0].ja[2] is 2, expected an index of map, below 2");
         ja[1] = -1;

@@ -472,7 +472,7 @@ static void test_lists(void)
         char why[256];
         const sp_kernel *kernel;
         CHECK_INT(sp_choose(&f, 8, 0, SPMM_F64, SPMM_CPU, SPMM_ELL, &kernel, why, sizeof why), SPMM_OK);
-        CHECK_TEXT(why, "the only one of its format");
+        CHECK_TEXT(why, "the only kernel for the format");
         CHECK_INT(sp_choose(&f, 8, 0, SPMM_F64, SPMM_CPU, SPMM_CSR, &kernel, why, sizeof why), SPMM_OK);
         CHECK_TEXT(why, "no other order of rows");
     }

@@ -195,7 +195,7 @@ int main(int argc, char **argv)
             .row_bytes = 32, .transport = SPMM_TRANSPORT_SHARED, .threads = 1, .rounded = 1};
         create("lap2d5:12", SPMM_EXCHANGE_HALO, &f);
         CHECK_INT(sp_exchange_create(&f.grid, &f.ghosted.moves, &in_place, &none), SPMM_ERR_USAGE);
-        CHECK(none == NULL && strstr(spmm_error_message(), "for ghost rows in f32"));
+        CHECK(none == NULL && strstr(spmm_error_message(), "to send rows as f32"));
         destroy(&f);
     }
     TEST("a rank that fails is told of where its rows are missing, and the next exchange is right") {

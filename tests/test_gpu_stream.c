@@ -331,7 +331,7 @@ static void test_refused_captures(void)
         streamed_create("lap2d5:20", SPMM_F64, 1, (spmm_plan_options){.products = 1}, &s);
         const int queues = sp_product_queues(s.p.plan->forward);
         const char *const host = "needs the host";
-        refused(&s, 0, &s.p.x, &s.p.y, queues ? "expected a product by the plan before the capture" : host);
+        refused(&s, 0, &s.p.x, &s.p.y, queues ? "expected a product of the plan before the capture" : host);
         CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
         refused(&s, 1, &s.p.y, &s.p.x, "expected a product with the transpose before the capture");
         CHECK_INT(spmm_multivector_create(s.p.x.rows, K, SPMM_F64, SPMM_CUDA, &other), SPMM_OK);
@@ -342,7 +342,8 @@ static void test_refused_captures(void)
         if (queues) refused(&s, 0, &s.p.x, NULL, "spmm_apply: y is NULL");
         CUDA_OK(cudaStreamBeginCapture(stream, MODE));
         CHECK_INT(spmm_apply_begin(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_ERR_USAGE);
-        CHECK(says("spmm_apply_begin: the stream is being captured in a CUDA graph, expected spmm_apply()"));
+        CHECK(says(
+            "spmm_apply_begin: the stream is being captured in a CUDA graph: call spmm_apply() instead"));
         CHECK_INT(spmm_apply_end(s.p.plan), SPMM_ERR_USAGE);
         CUDA_OK(cudaStreamEndCapture(stream, &graph));
         CUDA_OK(cudaGraphDestroy(graph));

@@ -64,7 +64,7 @@ with test("exact bits are the serial product's; what cannot keep them is refused
         equal((record["asked"]["reproducible"], record["run"]["exchange"], record["error"]["different"]), ("exact", "halo", 0), record)
     kernels = {record["run"]["kernel"] for record in run(*QUICK, *exact, "--kernel", "all", GRAPH).records}
     assert "cpu_csr" in kernels and not kernels & {"cpu_csr_static", "cpu_serial"}, kernels
-    for words, says in ((("--exchange", "joint"), "the joint exchange adds partial sums"), (("-g", "1x2"), "expected a P x 1 grid"),
+    for words, says in ((("--exchange", "joint"), "the joint exchange adds partial sums"), (("-g", "1x2"), "choose a P x 1 grid"),
                         (("--kernel", "cpu_csr_static"), "cpu_csr_static does not keep")):
         result = run(*QUICK, *exact, *words, GRAPH, ranks=2)
         refused(result, 2)

@@ -309,7 +309,7 @@ static void test_kernels(void)
             distributed_create("lap2d5:9", SPMM_F64, q, &cut);
             CHECK_ERROR(
                 spmm_plan_create(MPI_COMM_WORLD, &cut.block, 8, &(spmm_plan_options){.exact = 1}, &plan),
-                SPMM_ERR_USAGE, "expected a P x 1 grid");
+                SPMM_ERR_USAGE, "choose a P x 1 grid");
             distributed_destroy(&cut);
         }
     }

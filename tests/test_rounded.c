@@ -22,9 +22,8 @@ static void test_options(void)
     char *text;
     scattered("uniform:90,5", SPMM_F64, 0, 0, &block);
     TEST("what cannot be kept is refused with what was expected") {
-        refused(&block, (spmm_plan_options){.exact = 1}, "options.exact is set: expected one of them");
-        refused(&block, (spmm_plan_options){.transport = SPMM_TRANSPORT_SHARED},
-                "expected another transport");
+        refused(&block, (spmm_plan_options){.exact = 1}, "options.exact is set: expected only one of them");
+        refused(&block, (spmm_plan_options){.transport = SPMM_TRANSPORT_SHARED}, "choose another transport");
     }
     TEST("the view of a plan says what travels, and half the bytes") {
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan), SPMM_OK);

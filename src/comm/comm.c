@@ -384,8 +384,7 @@ spmm_status sp_node_memory_create(MPI_Comm comm, int64_t bytes, sp_node_memory *
     if (told != SPMM_OK || !all) memory->made = 0;
     TRY(status);
     TRY(told);
-    return all ? SPMM_OK
-               : sp_fail(SPMM_ERR_MPI, "a rank of this node cannot allocate memory that its ranks share");
+    return all ? SPMM_OK : sp_fail(SPMM_ERR_MPI, "a rank of this node cannot allocate shared memory");
 }
 
 void *sp_node_memory_of(const sp_node_memory *memory, int rank)

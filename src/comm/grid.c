@@ -50,7 +50,7 @@ static spmm_status grid_check(int p, int q, int size)
     if ((int64_t)p * q == size) return SPMM_OK;
     list_grids(size, grids, sizeof grids);
     return sp_fail(SPMM_ERR_USAGE,
-                   "grid %dx%d needs %lld ranks, and there are %d: use %s, or mpirun -np %lld", p, q,
+                   "grid %dx%d needs %lld ranks, but there are %d: use %s, or mpirun -np %lld", p, q,
                    (long long)p * q, size, grids, (long long)p * q);
 }
 

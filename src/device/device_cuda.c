@@ -42,7 +42,7 @@ spmm_status sp_cuda_enter(void)
     }
     const char *why;
     if (sp_device_count(&why) == 0) return sp_fail(SPMM_ERR_NO_DEVICE, "%s", why);
-    return sp_fail(SPMM_ERR_NO_DEVICE, "no GPU is open in this process: expected spmm_device_open() before");
+    return sp_fail(SPMM_ERR_NO_DEVICE, "no GPU is open in this process: call spmm_device_open() first");
 }
 
 /* ---- detection of GPUs ---- */

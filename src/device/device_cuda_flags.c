@@ -107,11 +107,11 @@ const char *sp_flags_missing(void)
     flags.batch = find_function();
     ask_for_flush();
     if (!flags.batch) {
-        flags.missing = "the CUDA driver, or the CUDA Toolkit of this build, has no stream memory operations";
+        flags.missing = "the CUDA driver, or the CUDA Toolkit of this build, lacks stream memory operations";
     } else if (cudaStreamCreateWithFlags(&flags.aside, cudaStreamNonBlocking) != cudaSuccess) {
         (void)cudaGetLastError();
         flags.aside = NULL;
-        flags.missing = "no further stream can be created";
+        flags.missing = "no further CUDA stream can be created";
     } else if (!try_flag()) {
         flags.missing = "the driver refuses stream memory operations on this GPU";
     }

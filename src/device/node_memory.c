@@ -24,7 +24,7 @@ enum { HUGE_PAGE = 2 << 20 };
 
 static spmm_status refused(const char *what)
 {
-    return sp_fail(SPMM_ERR_MEMORY, "cannot make memory that the ranks of a node share: %s: %s", what,
+    return sp_fail(SPMM_ERR_MEMORY, "cannot create memory that the ranks of a node share: %s: %s", what,
                    strerror(errno));
 }
 

@@ -30,7 +30,7 @@ static spmm_status refuse_array(sp_reading *r)
     r->error = (sp_read_error){0};
     return sp_fail(
         SPMM_ERR_UNSUPPORTED,
-        "%s: is of format array, which ranks do not read in parts: let one rank read it (--io root)",
+        "%s: is of format array, which ranks cannot read in parts: let one rank read it (--io root)",
         r->path);
 }
 

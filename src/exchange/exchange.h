@@ -179,7 +179,7 @@ typedef enum sp_transport_trait {
 
 /** Why a transport with SP_TRANSPORT_IN_PLACE is refused if rows travel as f32. */
 #define SP_NOT_ROUNDED \
-    "ranks read each other's rows in place, in f64: for ghost rows in f32 expected another transport, e.g. mpi"
+    "ranks read each other's rows in place, in f64: to send rows as f32, choose another transport, e.g. mpi"
 
 /** Returns 1 if a transport has the property `trait`. Local. */
 int sp_transport_has(spmm_transport transport, sp_transport_trait trait);

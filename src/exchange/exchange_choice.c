@@ -49,7 +49,8 @@ static spmm_status find_only(MPI_Comm comm, const sp_backend **only)
     *only = named && row < BACKENDS ? &backends[row] : NULL;
     TRY(sp_check_common(comm, "SPMM_EXCHANGE_BACKEND", &(sp_common){"its row", named ? row : -1, 0}, 1));
     return named && !*only
-               ? sp_fail(SPMM_ERR_USAGE, "SPMM_EXCHANGE_BACKEND=%s: no such backend: spmm_mpi(1) lists them",
+               ? sp_fail(SPMM_ERR_USAGE,
+                         "SPMM_EXCHANGE_BACKEND=%s: no such backend: spmm_mpi(1) lists the backends",
                          SHOWN(text))
                : SPMM_OK;
 }
@@ -68,8 +69,8 @@ const char *sp_transport_missing(spmm_transport transport, spmm_device space)
 {
     int count;
     const sp_backend *const b = last_backend(transport, space, &count);
-    if (!b && space == SPMM_CUDA) return "it is for CPUs, and X is in GPU memory";
-    if (!b) return "it is for GPUs, and X is in host memory";
+    if (!b && space == SPMM_CUDA) return "it is for CPUs, but X is in GPU memory";
+    if (!b) return "it is for GPUs, but X is in host memory";
     return transport != SPMM_TRANSPORT_AUTO && b->ops->missing ? b->ops->missing() : NULL;
 }
 

@@ -69,7 +69,7 @@ spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most)
     for (int i = 0; i < moves->sources; i++) ins += pieces(moves->source[i].rows * x->wire_bytes, most);
     for (int i = 0; i < moves->targets; i++) outs += pieces(moves->target[i].rows * x->wire_bytes, most);
     if (ins + outs > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "an exchange of %lld messages: the limit is 2^31 - 1",
+        return sp_fail(SPMM_ERR_LIMIT, "an exchange of %lld messages: expected at most 2^31 - 1",
                        (long long)ins + (long long)outs);
     TRY(sp_alloc((void **)&x->in, ins, sizeof *x->in, "the exchange's messages"));
     TRY(sp_alloc((void **)&x->out, outs, sizeof *x->out, "the exchange's messages"));

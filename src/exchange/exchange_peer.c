@@ -227,9 +227,9 @@ static spmm_status share_boards(sp_exchange *x)
     p->board = sp_node_memory_of(&p->boards, x->grid->coords[0]);
     for (neighbor *g = p->neighbor; g < p->neighbor + p->count; g++) {
         g->board = sp_node_memory_of(&p->boards, g->rank);
-        if (!g->board) return sp_fail(SPMM_ERR_MPI, "a rank's part of the memory of a node cannot be found");
+        if (!g->board) return sp_fail(SPMM_ERR_MPI, "cannot find a rank's part of the node's shared memory");
     }
-    if (!p->board) return sp_fail(SPMM_ERR_MPI, "a rank's part of the memory of a node cannot be found");
+    if (!p->board) return sp_fail(SPMM_ERR_MPI, "cannot find a rank's part of the node's shared memory");
     atomic_store(&p->board->posted, START);
     atomic_store(&p->board->written, START);
     return SPMM_OK;
@@ -348,9 +348,9 @@ static spmm_status exchange_peer_end(sp_exchange *x)
         p->comes[i] = place.at >= 0;
     }
     if (p->captured && !sp_peer_attached(x))
-        return sp_fail(SPMM_ERR_USAGE,
-                       "the stream is being captured in a CUDA graph, expected a product before in which "
-                       "every rank passed the same x");
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "the stream is being captured in a CUDA graph, expected a product with the same x on every rank before the capture");
     p->queued |= by_streams(x) && !p->captured;
     spmm_status status = by_streams(x) ? write_by_streams(x) : write_by_hosts(x);
     if (status == SPMM_OK) status = sp_peer_join(x);
@@ -443,7 +443,7 @@ static spmm_status try_flags(const sp_exchange *x)
     TRY(queue_flags(x, CAME));
     if (wait_for_trial(x) == SPMM_OK) return SPMM_OK;
     for (int i = 0; i < p->count; i++) TRY(replace(x, &p->neighbor[i]));
-    return sp_fail(SPMM_ERR_DEVICE, "transport peer: flags that neighbors set do not arrive");
+    return sp_fail(SPMM_ERR_DEVICE, "transport peer: flags that neighbors set in GPU memory do not arrive");
 }
 
 static spmm_status exchange_peer_connect(sp_exchange *x)

@@ -185,7 +185,7 @@ spmm_status sp_peer_check_node(const sp_exchange *x)
     TRY(sp_node_rank(x->comm, &rank, &size));
     if (size == x->grid->dims[0]) return SPMM_OK;
     return sp_fail(SPMM_ERR_DEVICE,
-                   "transport peer: the ranks of a process column are on several nodes, expected one");
+                   "transport peer: the ranks of a process column are on several nodes, expected one node");
 }
 
 spmm_status sp_peer_make_trial(sp_exchange *x, sp_shared *trial)

@@ -44,14 +44,14 @@ spmm_status sp_block_check_ranges(const sp_grid *grid, const spmm_block *b)
         return sp_fail(SPMM_ERR_USAGE, "the block is of a %d x %d grid, expected one of the %d x %d grid",
                        b->p, b->q, grid->dims[0], grid->dims[1]);
     if (b->rows < 0 || b->cols < 0)
-        return sp_fail(SPMM_ERR_USAGE, "the block is of a matrix of %lld x %lld: neither may be negative",
+        return sp_fail(SPMM_ERR_USAGE, "the block is of a matrix of %lld x %lld: expected no negative number",
                        (long long)b->rows, (long long)b->cols);
     TRY(check_range("rows", mine.row, b->rows));
     TRY(check_range("columns", mine.col, b->cols));
     TRY(check_range("rows of X", mine.x, b->cols));
     if (b->any_order && b->q > 1)
-        return sp_fail(SPMM_ERR_USAGE, "the block's any_order is set on a %d x %d grid, expected Q = 1", b->p,
-                       b->q);
+        return sp_fail(SPMM_ERR_USAGE,
+                       "the block's any_order is set on a %d x %d grid, expected a P x 1 grid", b->p, b->q);
     return SPMM_OK;
 }
 

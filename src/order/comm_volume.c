@@ -372,8 +372,8 @@ spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_b
 {
     if (P < 1 || Q < 1 || crossing.per_node < 1 || threads < 1)
         return sp_fail(SPMM_ERR_USAGE,
-                       "%d x %d processes, %d on a node, counted by %d threads: each must be 1 or more", P, Q,
-                       crossing.per_node, threads);
+                       "%d x %d processes, %d on a node, counted by %d threads: expected at least 1 of each",
+                       P, Q, crossing.per_node, threads);
     if (P > INT32_MAX / Q)
         return sp_fail(SPMM_ERR_LIMIT, "found %d x %d processes, expected at most 2^31 - 1", P, Q);
     int right = covers(row_begin, P, 0, a->rows) && covers(col_begin, Q, 0, a->cols);

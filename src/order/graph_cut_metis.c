@@ -66,10 +66,10 @@ static spmm_status check_limits(const sp_graph *g)
     const int64_t n = g->vertices, arcs = g->start[n], weight = g->row_start[n] + n;
     const int64_t most = sizeof(idx_t) == 4 ? INT32_MAX : INT64_MAX;
     if (arcs <= most && weight <= most) return SPMM_OK;
-    return sp_fail(SPMM_ERR_LIMIT,
-                   "a graph of %lld vertices with %lld neighbors, and %lld entries and rows: METIS was built "
-                   "with %d-bit integers and counts to %lld",
-                   (long long)n, (long long)arcs, (long long)weight, 8 * (int)sizeof(idx_t), (long long)most);
+    return sp_fail(
+        SPMM_ERR_LIMIT,
+        "a graph of %lld vertices with %lld neighbors, and %lld entries and rows: METIS was built with %d-bit integers, up to %lld",
+        (long long)n, (long long)arcs, (long long)weight, 8 * (int)sizeof(idx_t), (long long)most);
 }
 
 /** Partitions the graph with METIS, which minimizes the objective `type`: METIS_OBJTYPE_CUT or

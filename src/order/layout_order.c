@@ -287,7 +287,7 @@ spmm_status sp_layout_order(const spmm_csr *a, int parts, int together, int thre
     const spmm_csr *of;
     spmm_status status;
     if (a->rows != a->cols)
-        return sp_fail(SPMM_ERR_USAGE, "a layout needs a square matrix, and this one is %lld x %lld",
+        return sp_fail(SPMM_ERR_USAGE, "a layout needs a square matrix, but this one is %lld x %lld",
                        (long long)a->rows, (long long)a->cols);
     if (parts < 1)
         return sp_fail(SPMM_ERR_USAGE, "cannot cut a layout into %d parts: expected at least 1", parts);

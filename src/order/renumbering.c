@@ -202,7 +202,7 @@ static void explain(const spmm_csr *a, const sp_cut_setting *s, int64_t nnz_rows
 {
     char moved[32], whole[32];
     size_t used = 0;
-    sp_text_add(why, n, &used, "auto: by entries moves %s of %s rows of X a product",
+    sp_text_add(why, n, &used, "auto: by entries moves %s of %s rows of X per product",
                 rows_text(moved, sizeof moved, nnz_rows),
                 rows_text(whole, sizeof whole, a->cols * (groups_of(s) - 1)));
     if (tried->layout >= 0)

@@ -160,7 +160,7 @@ spmm_status sp_graph_partition(const spmm_csr *a, int parts, const int32_t *orde
     if (edge_cut) *edge_cut = 0;
     if (a->rows != a->cols)
         return sp_fail(SPMM_ERR_USAGE,
-                       "graph partitioning needs a square matrix, and this one is %lld x %lld",
+                       "graph partitioning needs a square matrix, but this one is %lld x %lld",
                        (long long)a->rows, (long long)a->cols);
     if (parts < 1)
         return sp_fail(SPMM_ERR_USAGE, "cannot cut a graph into %d parts: expected at least 1", parts);

@@ -23,7 +23,8 @@ static spmm_status check_not_captured(const sp_product *p)
     int captured;
     TRY(sp_device_captures(p->stream, &captured));
     if (!captured) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "%s: the stream is being captured in a CUDA graph, expected spmm_apply()",
+    return sp_fail(SPMM_ERR_USAGE,
+                   "%s: the stream is being captured in a CUDA graph: call spmm_apply() instead",
                    p->function);
 }
 
@@ -44,9 +45,9 @@ spmm_status spmm_apply_end(spmm_plan *plan)
     SP_DEFAULT_FP;
     TRY(sp_plan_take(plan, __func__, 0));
     if (plan->forward->pending.open) return sp_plan_give(plan, sp_product_end(plan->forward));
-    return sp_plan_give(
-        plan, sp_fail(SPMM_ERR_USAGE,
-                      "%s: no product of the plan has begun, expected spmm_apply_begin() before", __func__));
+    return sp_plan_give(plan, sp_fail(SPMM_ERR_USAGE,
+                                      "%s: no product of the plan has begun: call spmm_apply_begin() first",
+                                      __func__));
 }
 
 /* ---- with the transpose ---- */

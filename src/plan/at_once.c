@@ -43,8 +43,8 @@ static spmm_status check_operands(const spmm_rows *a, const spmm_multivector *x,
         return sp_fail(SPMM_ERR_USAGE, "%s: irp_bytes is %d and ja_bytes %d, expected 4 or 8", function,
                        a->irp_bytes, a->ja_bytes);
     if (a->map || a->first_column != 0)
-        return sp_fail(SPMM_ERR_USAGE,
-                       "%s: a has a map or a first_column other than 0, expected none of these", function);
+        return sp_fail(SPMM_ERR_USAGE, "%s: a has a map or a first_column other than 0, expected neither",
+                       function);
     const void *const array[] = {a->irp, a->ja, a->as};
     for (int i = 0; i < 3; i++) {
         const sp_reach reach = array[i] ? sp_device_reach(array[i]) : SP_REACH_ANY;

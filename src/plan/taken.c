@@ -40,8 +40,8 @@ spmm_status sp_plan_take(const spmm_plan *p, const char *function, int idle)
     if (!(idle ? take_from(p, SP_PLAN_FREE) : sp_plan_try(p))) {
         if (atomic_load_explicit(flag_of(p), memory_order_relaxed) != SP_PLAN_BEGUN)
             return sp_plan_refuse(function);
-        return sp_fail(SPMM_ERR_USAGE,
-                       "%s: a product of the plan has begun, expected spmm_apply_end() before", function);
+        return sp_fail(SPMM_ERR_USAGE, "%s: a product of the plan has begun: call spmm_apply_end() first",
+                       function);
     }
     const spmm_status status = sp_comm_check(p->forward->grid->comm, function);
     return status == SPMM_OK ? SPMM_OK : sp_plan_give(p, status);

@@ -197,7 +197,7 @@ static spmm_status begin_comparison(spmm_plan *p, const spmm_rows *r)
     if (captured)
         return sp_fail(
             SPMM_ERR_USAGE,
-            "spmm_apply_rows: the stream is being captured in a CUDA graph, expected spmm_apply()");
+            "spmm_apply_rows: the stream is being captured in a CUDA graph: call spmm_apply() instead");
     if (!own->compared_event) TRY(sp_event_create(&own->compared_event));
     TRY(sp_device_take_stream(p->forward->stream));
     spmm_status status = queue_comparison(own, r);

@@ -97,7 +97,7 @@ static spmm_status check_capture(const sp_product *p)
                        sums ? sp_reduce_word(sp_reduction_method(p->reduction))
                             : sp_transport_word(sp_product_transport(p)));
     if (p->times.products + p->times.queued == 0)
-        return sp_fail(SPMM_ERR_USAGE, "%s: %s, expected a product by the plan before the capture",
+        return sp_fail(SPMM_ERR_USAGE, "%s: %s, expected a product of the plan before the capture",
                        p->function, captured);
     return SPMM_OK;
 }

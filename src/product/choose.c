@@ -155,7 +155,8 @@ int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_pre
     /* the caller requires a format for which the rules list no kernel */
     const sp_kernel *const only = sp_kernel_default(device, format);
     if (c.count == 0 && only && sp_kernel_takes(only, precision)) choose_append(&c, only, SP_SUITS_NOT);
-    if (why) snprintf(why, n, "%s", c.count == 1 && format > SPMM_CSR ? "the only one of its format" : c.why);
+    if (why)
+        snprintf(why, n, "%s", c.count == 1 && format > SPMM_CSR ? "the only kernel for the format" : c.why);
     return c.count;
 }
 

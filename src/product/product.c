@@ -16,17 +16,17 @@ static spmm_status named_kernel(const spmm_plan_options *o, spmm_precision preci
                                 const sp_kernel **kernel)
 {
     *kernel = sp_kernel_find(o->kernel);
-    if (!*kernel) return sp_fail(SPMM_ERR_USAGE, "no kernel %s: see --list-kernels", o->kernel);
+    if (!*kernel) return sp_fail(SPMM_ERR_USAGE, "there is no kernel %s: see --list-kernels", o->kernel);
     if ((*kernel)->device != o->device || (o->format != SPMM_FORMAT_AUTO && (*kernel)->format != o->format))
         return sp_fail(SPMM_ERR_USAGE, "kernel %s is for another device or format: see --list-kernels",
                        (*kernel)->id);
     if (!sp_kernel_takes(*kernel, precision))
-        return sp_fail(SPMM_ERR_USAGE, "kernel %s does not multiply %s values: expected another one",
+        return sp_fail(SPMM_ERR_USAGE, "kernel %s does not multiply %s values: choose another kernel",
                        (*kernel)->id, sp_precision_word(precision));
     if (o->exact && !sp_kernel_is_exact(*kernel, precision, INT64_MAX))
         return sp_fail(
             SPMM_ERR_USAGE,
-            "kernel %s does not keep the serial product's bits in %s: expected another one, or no requirement of exact bits",
+            "kernel %s does not keep the serial product's bits in %s: choose another kernel, or do not require exact bits",
             (*kernel)->id, sp_precision_word(precision));
     return SPMM_OK;
 }
@@ -48,7 +48,7 @@ static spmm_status list_kernels(const sp_product *p, const sp_features *f, int64
     if (*count == 0)
         return sp_fail(
             SPMM_ERR_USAGE,
-            "no kernel for format %s keeps the serial product's bits in %s: expected another format, or no requirement of exact bits",
+            "no kernel for format %s keeps the serial product's bits in %s: choose another format, or do not require exact bits",
             sp_format_word(o->format), sp_precision_word(p->precision));
     /* with so few multiply-adds all kernels take the same time */
     const int little = f->sum.nnz * (double)k < LITTLE_WORK * fmax(f->sum.blocks, 1);

@@ -226,7 +226,7 @@ static spmm_status reduce_allocate(sp_reduction *r)
 const char *sp_reduce_missing(spmm_reduce method, spmm_device space)
 {
     if (method != SPMM_REDUCE_NCCL) return NULL;
-    return space == SPMM_CPU ? "it is for GPUs, and Y is in host memory" : sp_nccl_missing();
+    return space == SPMM_CPU ? "it is for GPUs, but Y is in host memory" : sp_nccl_missing();
 }
 
 static spmm_status check_nccl(spmm_device space)

@@ -24,7 +24,7 @@ static spmm_status share_x_connect(sp_product *p, sp_decision *row)
     }
     sp_node_rows_destroy(&p->node);
     const int lacks = status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT;
-    sp_decided(row, "there is too little common memory", "own");
+    sp_decided(row, "the node has too little shared memory", "own");
     return p->options.transport == SPMM_TRANSPORT_AUTO && lacks ? SPMM_OK : status;
 }
 
