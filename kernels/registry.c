@@ -99,9 +99,10 @@ const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format)
 spmm_status sp_shape_check(sp_shape shape)
 {
     if (shape.block < 0 || shape.block > 1024 || shape.block % 32)
-        return sp_fail(SPMM_ERR_USAGE, "block size %d: expected a multiple of 32 up to 1024, or 0",
+        return sp_fail(SPMM_ERR_USAGE, "block size %d: expected a multiple of 32 up to 1024, or 0 (default)",
                        shape.block);
     if (shape.subwarp < 0 || shape.subwarp > 32 || (shape.subwarp & (shape.subwarp - 1)))
-        return sp_fail(SPMM_ERR_USAGE, "sub-warp %d: expected 1, 2, 4, 8, 16 or 32, or 0", shape.subwarp);
+        return sp_fail(SPMM_ERR_USAGE, "sub-warp %d: expected 1, 2, 4, 8, 16 or 32, or 0 (default)",
+                       shape.subwarp);
     return SPMM_OK;
 }

@@ -186,7 +186,7 @@ with test("without a GPU only MPI is there for X to travel by"):
 
 with test("a matrix that is neither a file nor a generator is refused"):
     for name in ("lap3d7", "lap3d8:10", "Band:9,3,5"):
-        refused(run(*FAST, name, records=False), 3, f"{name}: no such file, and no such generator: --help lists them", what=name)
+        refused(run(*FAST, name, records=False), 3, f"{name}: no such file, and no such generator: --help lists the generators", what=name)
     for name in ("lap3d7.mtx", "no/lap3d7"):
         result = run(*FAST, name, records=False)
         equal(result.code, 3, name)

@@ -93,6 +93,6 @@ else:
                 # step)
                 result = run("-d", "cpu", "-m", 20000, "-n", 1000, program=SERIES, ranks=ranks, launcher=group.launcher(ranks))
                 equal((result.code, len(result.error_lines()), result.records), (4, 1, []), result.err)
-                within(result.error_lines()[0], "the series and what the steps make of them")
+                within(result.error_lines()[0], "the series and the results of the steps")
     group.end()
 finish()

@@ -127,7 +127,7 @@ static void test_names(void)
         refused("--zzz", "unknown option --zzz: --help-all lists all options");
         refused("-d gpu", "auto, cpu, cuda");
         refused("-f coo", "auto, csr, ell, ell-nopad");
-        refused("--kernel cpu_crs", "no such kernel: --list-kernels names them");
+        refused("--kernel cpu_crs", "no such kernel: --list-kernels names the kernels");
         CHECK(!strstr(spmm_error_message(), "did you mean"));
         refused("--kernel CPU-ELL", "did you mean cpu_ell?");
     }

@@ -94,7 +94,7 @@ def made(forms):
 
 with test("a library without an adaptor is refused before the matrix is read, with what to do, and is no part of all"):
     for ranks in (1, 2):
-        refused(run("--kernel", "eigen", "missing.mtx", ranks=ranks, program=SPMM), 2, "no adaptor to Eigen",
+        refused(run("--kernel", "eigen", "missing.mtx", ranks=ranks, program=SPMM), 2, "no adaptor for Eigen",
                 "peers/peer_eigen.so", "install Eigen, then make")
     result = run(*FAST, "--kernel", "all", "-k", 2, "lap2d5:9", program=SPMM)
     equal(result.code, 0, result.err)
@@ -120,10 +120,10 @@ with test("an adaptor beside the program is found, and of its ways one that fits
 with test("a precision or K that it has no product for is refused, and left out of all"):
     made('{"vector", PEER_COLUMN, 1, 0, 1, 0}')
     for args in (("-k", 3), ("-p", "f32", "-k", 1)):
-        refused(run(*FAST, "--kernel", "eigen", *args, "lap2d5:9", program=SPMM), 4, "eigen: it has no product for these options")
+        refused(run(*FAST, "--kernel", "eigen", *args, "lap2d5:9", program=SPMM), 4, "eigen: the library has no product for these options")
     result = run(*FAST, "--kernel", "all", *args, "lap2d5:9", ranks=2, program=SPMM)
     equal(result.code, 0, result.err)
-    within(result.out, "left out   eigen: it has no product for these options")
+    within(result.out, "left out   eigen: the library has no product for these options")
 
 with test("a library whose set-up fails says so, and one whose Y is wrong fails the run"):
     refused(run(*FAST, "--kernel", "eigen", "-k", 1, "lap2d5:9", ranks=2, program=SPMM, env={"BROKEN": "1"}), 4,

@@ -71,9 +71,10 @@ static spmm_status cpu_ordered_prepare(const sp_setup *setup, order find, void *
     spmm_csr copy;
     *state = NULL;
     if (setup->csr->rows > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT,
-                       "%lld rows: a kernel that reorders rows supports at most 2^31 - 1 per rank",
-                       (long long)setup->csr->rows);
+        return sp_fail(
+            SPMM_ERR_LIMIT,
+            "%lld rows: a kernel that reorders rows supports at most 2^31 - 1 per rank; use more ranks",
+            (long long)setup->csr->rows);
     TRY(sp_alloc((void **)&row, setup->csr->rows, sizeof *row, "order of rows"));
     spmm_status status = find(setup->csr, setup->threads, row);
     if (status == SPMM_OK) status = cpu_ordered_copy_rows(setup->csr, row, setup->threads, &copy);

@@ -34,7 +34,8 @@ spmm_status sp_pieces_create(const spmm_csr *a, const char *kernel, int64_t part
     }
     p->count = p->segments + a->rows - p->long_rows;
     if (p->count > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld segments and rows: %s supports at most 2^31 - 1 per rank",
+        return sp_fail(SPMM_ERR_LIMIT,
+                       "%lld segments and rows: %s supports at most 2^31 - 1 per rank; use more ranks",
                        (long long)p->count, kernel);
     TRY(sp_alloc((void **)&p->list, p->count, sizeof *p->list, "segments of rows"));
     TRY(sp_alloc((void **)&p->long_row, p->long_rows, sizeof *p->long_row, "long rows"));

@@ -43,7 +43,7 @@ static const peer_gpu gpu = {gpu_alloc, sp_device_free, gpu_upload, gpu_wait};
 static spmm_status refused(const peer_state *s, const char *line)
 {
     return sp_fail(SPMM_ERR_LIMIT, "%s: %s", s->peer->package,
-                   line ? line : "it has no product for these options");
+                   line ? line : "the library has no product for these options");
 }
 
 /** Makes the adaptor's matrix from the arrays of this row block. The row starts are converted to 32 bits. */
@@ -53,7 +53,7 @@ static spmm_status load_matrix(peer_state *s, const sp_setup *setup)
     const int on_gpu = setup->a->space == SPMM_CUDA;
     if (csr->nnz > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT,
-                       "%s supports up to 2^31 - 1 entries, and a block of rows has %lld: use more ranks",
+                       "%s supports up to 2^31 - 1 entries, but a block of rows has %lld: use more ranks",
                        s->peer->package, (long long)csr->nnz);
     TRY(sp_alloc((void **)&s->start, csr->rows + 1, sizeof *s->start, "row starts in 32 bits"));
 #pragma omp parallel for schedule(static) num_threads(setup->threads)
@@ -185,7 +185,7 @@ static spmm_status set_up(const char *name, const sp_setup *setup, peer_state *s
 {
     const sp_kernel *const own = sp_kernel_default(setup->a->space, SPMM_CSR);
     TRY(sp_peer_open(name, setup->threads, &s->peer, NULL));
-    if (!s->peer->rebinds) return refused(s, "its adaptor cannot multiply again with another X and Y");
+    if (!s->peer->rebinds) return refused(s, "the adaptor cannot multiply again with another X and Y");
     if (setup->csr->nnz > 0) {
         TRY(load_matrix(s, setup));
         return choose_way(s, setup);

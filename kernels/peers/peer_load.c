@@ -42,7 +42,7 @@ static const char *peer_load_load(struct loaded *l, int threads)
 {
     SP_DEFAULT_FP;
     char path[PATH_BYTES + LINE_BYTES], folder[sizeof path];
-    if (!sp_peer_find(l->name, path, sizeof path)) return "there is no adaptor";
+    if (!sp_peer_find(l->name, path, sizeof path)) return "this build has no adaptor";
     l->so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     const peer_adaptor *const p = l->so ? dlsym(l->so, "spmm_peer") : NULL;
     if (!p) return dlerror();

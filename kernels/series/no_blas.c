@@ -1,4 +1,5 @@
 /** Replaces cpu_series_blas.c in builds that found no BLAS library. */
 #include "kernels/series/series.h"
 
-const sp_series_ops sp_series_cpu_blas = {.missing = "this build found no BLAS (libopenblas-dev has one)"};
+const sp_series_ops sp_series_cpu_blas = {
+    .missing = "this build found no BLAS: install libopenblas-dev, then make"};

@@ -185,7 +185,7 @@ static spmm_status check_memory(const sp_series_job *job, int64_t count)
     if (!on_cpu && o->memory != SP_MAPPED_MEMORY) return SPMM_OK;
     return sp_memory_needs((double)count * (double)job->length * (double)sp_value_size(o->precision) *
                                copies * sp_budget_sharers(),
-                           "the series and what the steps make of them");
+                           "the series and the results of the steps");
 }
 
 static spmm_status make_room(sp_series_job *job)

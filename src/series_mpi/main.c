@@ -40,12 +40,12 @@ static spmm_status main_place(const sp_series_options *o, sp_place *place)
     TRY(sp_place_create(0, 0, device, o->threads, o->verbosity, place));
     if (place->binding.device == SPMM_CPU && o->block != 0)
         return sp_fail(SPMM_ERR_USAGE,
-                       "--block-size is for CUDA kernels, and this run is on device cpu: omit it");
+                       "--block-size is for CUDA kernels, but this run is on device cpu: omit it");
     if (place->binding.device == SPMM_CPU && o->parts_given)
         return sp_fail(SPMM_ERR_USAGE,
-                       "--blocks-per-series is for CUDA kernels, and this run is on device cpu: omit it");
+                       "--blocks-per-series is for CUDA kernels, but this run is on device cpu: omit it");
     if (place->binding.device == SPMM_CPU && o->memory != SP_DEVICE_MEMORY)
-        return sp_fail(SPMM_ERR_USAGE, "--memory %s is for a GPU, and this run is on device cpu: omit it",
+        return sp_fail(SPMM_ERR_USAGE, "--memory %s is for a GPU, but this run is on device cpu: omit it",
                        sp_series_memory_word(o->memory));
     return SPMM_OK;
 }
@@ -82,8 +82,9 @@ static spmm_status main_work(void *state)
     if (job->place.verbosity >= 0) sp_series_report_head(stdout, &record);
     TRY(sp_series_measure(job, &record, &failed));
     if (job->place.verbosity >= 0 && o->verify == SP_VERIFY_SAMPLE && job->sample.count < job->count)
-        printf("\n* the sequential program ran on %lld series and their pairs: its times are in proportion\n",
-               (long long)job->sample.count);
+        printf(
+            "\n* the sequential program ran on %lld series and their pairs: its times are scaled in proportion\n",
+            (long long)job->sample.count);
     return sp_program_verdict(&job->place, o->verify, failed, "results differ from the sequential program's");
 }
 

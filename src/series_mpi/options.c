@@ -152,7 +152,7 @@ static spmm_status no_such_kernel(const char *name)
     const char *meant = NULL;
     for (size_t i = 0; i < sizeof report_names / sizeof *report_names; i++)
         if (sp_same_name(name, report_names[i].theirs)) meant = report_names[i].ours;
-    return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel: --list-kernels names them%s%s%s",
+    return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel: --list-kernels names the kernels%s%s%s",
                    SHOWN(name), meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 }
 
@@ -247,7 +247,7 @@ static const sp_option_row rows[] = {
     {'t', "threads", "N", "OpenMP threads per rank (default: the cores to which it is bound)",
      COUNT(threads, 1), MAY_VARY, USED_BY(COMPUTES)},
     {0, "steps", "LIST", "steps to measure: generate,mean,deviation,pearson (default: all)", CALL(set_steps)},
-    {0, "operator", "NAME", "of step mean: sum (default), minimum, maximum, product, dot, matrix",
+    {0, "operator", "NAME", "step mean's operator: sum (default), minimum, maximum, product, dot, matrix",
      WORDS(operator_words, op), RARE},
     {0, "kernel", "LIST", "names from --list-kernels, several per step, or all (in a table)",
      CALL(set_kernel), USED_BY(STEPS_OR_SUM)},
@@ -334,9 +334,10 @@ static spmm_status check_operator(const sp_series_options *o)
     if (o->op == SP_SUM) return SPMM_OK;
     if (!o->step[SP_MEAN]) return sp_fail(SPMM_ERR_USAGE, "--operator is for step mean, which --steps omits");
     if (o->step[SP_DEVIATION] || o->step[SP_PEARSON])
-        return sp_fail(SPMM_ERR_USAGE,
-                       "--operator %s computes no means, which steps deviation and pearson need: omit them",
-                       sp_operator_word(o->op));
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "--operator %s computes no means, which steps deviation and pearson need: omit these steps, or --operator",
+            sp_operator_word(o->op));
     return SPMM_OK;
 }
 
@@ -371,7 +372,7 @@ static spmm_status options_check(const sp_series_options *o)
     if (o->action == SP_SERIES_SUM) TRY(check_sum(o));
     if (o->top > MOST_TOP) return sp_fail(SPMM_ERR_USAGE, "--top %d: expected at most %d", o->top, MOST_TOP);
     if (o->output && !o->step[SP_PEARSON])
-        return sp_fail(SPMM_ERR_USAGE, "--output writes coefficients: --steps must include pearson");
+        return sp_fail(SPMM_ERR_USAGE, "--output writes coefficients: add pearson to --steps");
     return SPMM_OK;
 }
 

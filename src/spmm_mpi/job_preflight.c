@@ -42,7 +42,7 @@ static spmm_status check_library(const sp_options *o, int threads)
     if (!kernel || !kernel->library) return SPMM_OK;
     if (!sp_peer_kernel_found(kernel, path, sizeof path))
         return sp_fail(SPMM_ERR_USAGE,
-                       "--kernel %s: this build has no adaptor to %s, %.400s: install %s, then make",
+                       "--kernel %s: this build has no adaptor for %s, %.400s: install %s, then make",
                        kernel->id, kernel->library, path, kernel->library);
     return sp_peer_kernel_open(kernel, threads, &version);
 }
@@ -51,12 +51,13 @@ static spmm_status check_kernels(const sp_options *o, spmm_device device)
 {
     const sp_kernel *const usual = sp_kernel_default(device, o->format);
     if (device == SPMM_CPU && (o->shape.block != 0 || o->shape.subwarp != 0))
-        return sp_fail(SPMM_ERR_USAGE, "--%s is for CUDA kernels, and this run is on device cpu: omit it",
+        return sp_fail(SPMM_ERR_USAGE, "--%s is for CUDA kernels, but this run is on device cpu: omit it",
                        o->shape.block != 0 ? "block-size" : "subwarp");
     if (o->format != SPMM_FORMAT_AUTO && (!usual || !sp_kernel_takes(usual, o->precision)))
-        return sp_fail(SPMM_ERR_USAGE,
-                       "--format %s: no kernel multiplies %s values in it on device %s: see --list-kernels",
-                       sp_format_word(o->format), sp_precision_word(o->precision), sp_device_word(device));
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "--format %s: no kernel multiplies %s values in this format on device %s: see --list-kernels",
+            sp_format_word(o->format), sp_precision_word(o->precision), sp_device_word(device));
     return SPMM_OK;
 }
 
@@ -70,7 +71,7 @@ static spmm_status check_planned_grid(const sp_options *o, int running)
     for (int i = 0; i < o->plan_count; i++) fits |= o->plan_ranks[i] == ranks;
     if (fits) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE,
-                   "--grid %dx%d needs %lld ranks, which is not a planned number: add --plan-ranks %lld",
+                   "--grid %dx%d needs %lld ranks, which --plan-ranks does not name: add --plan-ranks %lld",
                    o->p, o->q, (long long)ranks, (long long)ranks);
 }
 
@@ -102,8 +103,9 @@ static spmm_status check_neighbors(const sp_options *o, const sp_grid *g, const 
     TRY(column);
     TRY(row);
     if (on_node != g->dims[0])
-        return sp_fail(SPMM_ERR_DEVICE,
-                       "--transport peer: the ranks of a process column are on several nodes, expected one");
+        return sp_fail(
+            SPMM_ERR_DEVICE,
+            "--transport peer: the ranks of a process column are on several nodes, expected one node");
     return in_column == 1 && in_row == 1
                ? SPMM_OK
                : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU, expected one GPU per rank");
@@ -118,7 +120,7 @@ static spmm_status check_matrix(const char *matrix)
     if (sp_gen_is_spec(matrix) || !isalpha((unsigned char)*matrix) || strpbrk(matrix, "./")) return SPMM_OK;
     if (access(matrix, F_OK) == 0 || errno != ENOENT) return SPMM_OK;
     return sp_fail(SPMM_ERR_OPEN,
-                   "%s: no such file, and no such generator: --help lists them with their arguments",
+                   "%s: no such file, and no such generator: --help lists the generators and their arguments",
                    SHOWN(matrix));
 }
 

@@ -120,7 +120,7 @@ static void list_transports(void)
         if (why)
             printf("missing: %s\n", why);
         else if (gpus == 0 && t != SPMM_TRANSPORT_MPI)
-            printf("missing: it is for GPUs: %s\n", none);
+            printf("missing: it needs a GPU: %s\n", none);
         else
             printf("available\n");
     }
@@ -148,7 +148,7 @@ static spmm_status main_place(const sp_options *o, sp_place *place)
     if (o->kernel && device == SP_DEVICE_AUTO) device = (sp_device_choice)o->kernel->device;
     if (o->kernel && o->kernel->device == SPMM_CUDA && !sp_device_built())
         return sp_fail(SPMM_ERR_NO_DEVICE,
-                       "--kernel %s runs on GPUs, and this build was made without CUDA: "
+                       "--kernel %s runs on GPUs, but this build was made without CUDA: "
                        "build it with nvcc (make CUDA=1), or name a kernel for cpu (--list-kernels)",
                        o->kernel->id);
     return sp_place_create(planned ? 0 : o->p, planned ? 0 : o->q, device, o->threads, o->verbosity, place);

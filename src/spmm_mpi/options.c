@@ -75,7 +75,7 @@ static spmm_status set_kernel(void *options, const char *text)
     for (size_t i = 0; i < sizeof report_names / sizeof *report_names; i++)
         if (sp_same_name(text, report_names[i].theirs) && sp_kernel_find(report_names[i].ours))
             meant = report_names[i].ours;
-    return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel: --list-kernels names them%s%s%s",
+    return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel: --list-kernels names the kernels%s%s%s",
                    SHOWN(text), meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 }
 
@@ -361,9 +361,9 @@ static spmm_status check_rounding(const sp_options *o)
 {
     if (!sp_options_round(o)) return SPMM_OK;
     if (o->bits == SP_BITS_EXACT)
-        return sp_fail(SPMM_ERR_USAGE,
-                       "--exchange-precision f32 rounds rows of X, which does not keep the bits that "
-                       "--reproducible exact demands: give only one of them");
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "--exchange-precision f32 rounds rows of X, which does not keep the bits that --reproducible exact requires: give only one of them");
     if (sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE))
         return sp_fail(SPMM_ERR_USAGE, "--transport shared: %s", SP_NOT_ROUNDED);
     return SPMM_OK;
@@ -392,7 +392,7 @@ static spmm_status options_check(const sp_options *o)
                        "--dry-run does not support --partition %s: omit it, or use --scatter-only",
                        sp_partition_word(o->partition));
     if (o->edges && sp_gen_is_spec(o->matrix))
-        return sp_fail(SPMM_ERR_USAGE, "--read-as is for files, and %s is a generator", SHOWN(o->matrix));
+        return sp_fail(SPMM_ERR_USAGE, "--read-as is for files, but %s is a generator", SHOWN(o->matrix));
     TRY(check_io(o));
     TRY(check_scatter(o));
     TRY(check_rounding(o));

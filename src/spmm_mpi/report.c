@@ -169,7 +169,7 @@ static void below_row(FILE *out, const sp_record *r)
     fprintf(out, "      wrong: %lld of %lld elements", (long long)r->error.wrong,
             (long long)r->error.checked);
     if (!r->error.wrong)
-        fprintf(out, "; %lld do not have the required bits", (long long)r->error.different);
+        fprintf(out, "; %lld do not have the serial product's bits", (long long)r->error.different);
     else
         fprintf(out, "; first wrong: Y(%lld,%lld) = %s,\n      the serial product has %s (bound %.2e)",
                 (long long)r->error.row + 1, (long long)r->error.column + 1,

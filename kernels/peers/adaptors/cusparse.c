@@ -144,7 +144,7 @@ static const char *room(const peer_matrix *a, arrays *p)
     const size_t values = (size_t)(p->stored * p->block * p->block);
     p->col = malloc((size_t)p->stored * sizeof *p->col + 1);
     p->val = calloc(values + 1, peer_value_bytes(a));
-    return p->col && p->val ? NULL : "no memory for another format";
+    return p->col && p->val ? NULL : "no memory for a copy in another format";
 }
 
 static void copy_value(const peer_matrix *a, int64_t from, void *val, int64_t to)
@@ -390,7 +390,7 @@ static const char *reserve(cusparse_product *q, size_t bytes, int at_begin)
         q->workspace_bytes = bytes;
         return q->p.a->gpu->alloc(&q->workspace, (int64_t)bytes);
     }
-    return bytes <= q->workspace_bytes ? NULL : "cuSPARSE needs a larger workspace than at begin";
+    return bytes <= q->workspace_bytes ? NULL : "cuSPARSE needs a larger workspace than it did at set-up";
 }
 
 #if HAS_SPMVOP
