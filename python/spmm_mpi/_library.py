@@ -399,7 +399,7 @@ def check_fork():
     """Raises Error in a forked process, before it calls mpi4py or waits for a lock that a thread of the
     parent may hold."""
     if forked:
-        raise Error("this process was forked from one that uses libspmm, and has neither its threads nor its MPI: call spmm_mpi in the "
+        raise Error("this process was forked from one that uses libspmm, so libspmm's threads and MPI are missing: call spmm_mpi in the "
                     "parent process, or in a process started with spawn (multiprocessing.get_context(\"spawn\"))", Status.USAGE)
 
 
