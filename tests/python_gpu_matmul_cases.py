@@ -191,7 +191,7 @@ def mistakes(on):
     A, X = on.matrix(a), on.dense(np.ones((20, 2)))
     refused(TypeError, "device=\"cuda\"", spmm_mpi.Plan, A)
     refused(TypeError, "host memory", spmm_mpi.matmul, A, np.ones((20, 2)))
-    refused(TypeError, "memory of a GPU", spmm_mpi.matmul, a, X)
+    refused(TypeError, "X is in GPU memory and A in host memory", spmm_mpi.matmul, a, X)
     refused(ValueError, "shape", spmm_mpi.matmul, A, X[:7])
     near(on.host(spmm_mpi.matmul(A, on.dense(np.ones((20, 2), np.float32)))), a @ np.ones((20, 2)))
     refused(TypeError, "float64", spmm_mpi.matmul, on.matrix(a.astype(np.float32)), X)

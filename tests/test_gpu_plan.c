@@ -43,8 +43,8 @@ static void wrong_memory(const spmm_block *block)
             continue; /* a GPU that reads all of the host's memory */
         wrong.data = p[!i].x.data;
         CHECK_ERROR(spmm_apply(p[i].plan, 1, &wrong, 0, &p[i].y), SPMM_ERR_USAGE,
-                    i ? "x.data is in host memory, and x.space is SPMM_CUDA"
-                      : "x.data is in GPU memory, and x.space is SPMM_CPU");
+                    i ? "x.data is in host memory, but x.space is SPMM_CUDA"
+                      : "x.data is in GPU memory, but x.space is SPMM_CPU");
         CHECK_INT(spmm_multivector_copy(&wrong, &p[i].y), SPMM_ERR_USAGE);
         wrong = p[i].y;
         wrong.data = p[!i].y.data;

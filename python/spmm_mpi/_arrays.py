@@ -185,9 +185,12 @@ def numpy_type(x, name, expected=None):
     type."""
     found = str(x.dtype).partition(".")[2]
     try:
-        return np.dtype(found)
+        dtype = np.dtype(found)
     except TypeError:
-        raise TypeError(wrong_type(name, found, expected, TORCH)) from None
+        dtype = None
+    if dtype is None or dtype.isbuiltin != 1:  # (some packages add bfloat16)
+        raise TypeError(wrong_type(name, found, expected, TORCH))
+    return dtype
 
 
 def check_negated(x, name):
