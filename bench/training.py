@@ -7,8 +7,9 @@ gradient: the inner products of rows of G and X at the entries of each MATRIX, i
 a Pattern; torch.sparse.sampled_addmm; on a GPU also cuSPARSE's SDDMM with its buffer and preprocessing kept (the library in
 CUSPARSE_HOME/lib, or the loader's). first, later, step: two layers (64 features, 64 hidden, 16 classes) on made-up graphs, in
 float32. `first`: from A in host memory until the tenth step (forward, backward, Adam) is complete; `later`: forward and
-backward of a later step; `step`: all of it. Contenders: `pattern`, layers.matmul(A, X) of a sparse tensor; `plan`, of a Plan;
-`csr` and `coo`, torch.sparse.mm.
+backward of a later step; `step`: all of it. Contenders: `pattern`, layers.matmul of a Pattern and a tensor of values; `tensor`,
+of a sparse tensor; `plan`, of a Plan; `csr` and `coo`, torch.sparse.mm.
+queued: the same as gradient, a tenth of the time of ten calls without a wait between them (on a GPU).
 Contenders take turns. A time in milliseconds is from an idle device until it is idle again: median and quartiles of the rounds.
 over_ours: the median over that of the first contender. Exit status 1: results differ."""
 import argparse
@@ -117,12 +118,13 @@ def gradient(table, name, a, k, cusparse):
         expected = calls["pattern"]()
         for contender, call in calls.items():
             table.check(call(), expected, f"{name}, {np.dtype(dtype)}: {contender}")
-        times = {contender: [] for contender in calls}
-        for _ in range(table.rounds):
-            for contender, call in calls.items():
-                call()
-                times[contender].append(table.seconds(call))
-        table.row("gradient", a, name, k, np.dtype(dtype), times)
+        for what, calls_each in (("gradient", 1), ("queued", 10)) if cusparse else (("gradient", 1),):
+            times = {contender: [] for contender in calls}
+            for _ in range(table.rounds):
+                for contender, call in calls.items():
+                    call()
+                    times[contender].append(table.seconds(lambda: [call() for _ in range(calls_each)]) / calls_each)
+            table.row(what, a, name, k, np.dtype(dtype), times)
 
 
 def graph(vertices, entries):
@@ -139,6 +141,9 @@ def product_of(contender, a, device):
         return lambda x: layers.matmul(plan, x)
     A = tensor_of(a, device)
     if contender == "pattern":
+        pattern, values = layers.Pattern(A), A.values()
+        return lambda x: layers.matmul(pattern, x, values)
+    if contender == "tensor":
         return lambda x: layers.matmul(A, x)
     A = A.to_sparse_coo().coalesce() if contender == "coo" else A
     return lambda x: torch.sparse.mm(A, x)
@@ -179,7 +184,7 @@ def trained(table, contender, a, steps):
 
 
 def training(table, vertices, entries):
-    a, contenders = graph(vertices, entries), ("pattern", "plan", "csr", "coo")
+    a, contenders = graph(vertices, entries), ("pattern", "tensor", "plan", "csr", "coo")
     for contender in contenders:
         trained(table, contender, graph(100, 400), 1)
     first, later, whole, losses = ({contender: [] for contender in contenders} for _ in range(4))
