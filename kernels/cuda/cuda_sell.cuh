@@ -136,8 +136,8 @@ __device__ inline short_columns columns_of(const sell_args<T> &a, int64_t slice,
     return {a.column_pair + (first - lane + slice * SP_SLICE) / 2 + lane, __ldg(a.base + slice)};
 }
 
-/** Sums the rows of the slices, as sell_rows_kernel(). Equal values are `common`. With one column of X, more
- *  entries of equal or narrow values are in flight, in the registers that the values save.
+/** Sums the rows of the slices, as sell_rows_kernel(). With the policy EQUAL each value of A is `common`. If
+ *  V = 1, the registers that equal or narrow values save hold more entries in flight.
  *  \param [in] column, x  [N] first column of each of this lane's vectors, and address of row 0 of X there */
 template <bool deep, int values, typename C, int V, int L, typename T, int N>
 __device__ inline void sum_slices(const sell_args<T> &a, T common, const int (&column)[N],

@@ -210,7 +210,7 @@ def places(A, shape):
     if A.layout not in COMPRESSED and A.layout is not torch.sparse_coo:
         raise TypeError(f"A is a tensor of layout {A.layout}, expected sparse_csr, sparse_csc or sparse_coo: A.to_sparse_csr()")
     if A.dim() != 2 or A.dense_dim():
-        raise TypeError(f"A is a tensor of {A.dim()} dimensions, {A.dense_dim()} of them dense, expected one matrix: make a Pattern for each matrix of a batch")
+        raise TypeError(f"A is a tensor of {A.dim()} dimensions, {A.dense_dim()} of them dense, expected 2, neither of them dense: make a Pattern for each matrix of a batch")
     if shape is not None and tuple(shape) != tuple(A.shape):
         raise ValueError(f"shape is {tuple(shape)}, but A is {A.shape[0]} x {A.shape[1]}: leave shape out")
     if A.layout is torch.sparse_coo:

@@ -63,8 +63,8 @@ spmm_status sp_block_check(const sp_grid *grid, const spmm_block *b, int threads
 
 /* ---- the blocks of all ranks ---- */
 
-/** One line of the process grid, either the process column or the process row of this rank: `count` ranks,
- *  namely rank, rank + step, rank + 2 * step and so on. */
+/** One line of the process grid: the process column or the process row that contains this rank. `rank` is the
+ *  first of its `count` ranks rank, rank + step, rank + 2 * step and so on. */
 typedef struct line {
     const char *name;
     const extent *place;

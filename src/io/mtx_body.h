@@ -136,7 +136,7 @@ spmm_status sp_reading_changed(sp_reading *r);
 
 /** Splits part number `part` of `parts` equal parts of the body into regions, one per thread, each of which
  *  begins at the beginning of a line. The file must be repeatable: sp_reading_repeatable().
- *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX (a line is too long), _MEMORY; r->error need not be set */
+ *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX (a line is too long), _MEMORY, which need not set r->error */
 spmm_status sp_reading_split(sp_reading *r, int part, int parts);
 
 /** Begins a pass over the regions of sp_reading_split(). Clears r->error. */

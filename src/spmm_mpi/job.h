@@ -28,7 +28,7 @@ typedef struct sp_job_input {
 typedef struct sp_cut {
     sp_partition taken;
     int any_order; /**< 1: the entries of a row of the renumbered A have the order of the caller's columns */
-    int64_t nnz_rows; /**< rows of X that all ranks would receive if A were cut by entries; -1: not counted */
+    int64_t nnz_rows; /**< rows of X for all ranks together with --partition nnz; -1: not counted */
     char why[256];    /**< the rows that each cut would move, or why they were not counted; "": nothing to
                            report */
 } sp_cut;

@@ -60,7 +60,7 @@ typedef struct sp_record {
                            ranks */
         int64_t all_rows;     /**< number of rows of X and partial rows of Y received, sum over the ranks */
         int64_t partial_rows; /**< number of partial rows of Y in all_rows; 0 without the joint exchange */
-        int64_t nnz_rows; /**< rows of X that all ranks would receive with --partition nnz; -1: not counted */
+        int64_t nnz_rows; /**< rows of X for all ranks together with --partition nnz; -1: not counted */
         int64_t bcast_rows; /**< the value that all_rows would have with --exchange bcast */
         int neighbors;      /**< number of ranks from which a rank receives, maximum over the ranks */
         int column_blocks;  /**< number of column blocks of X, which are exchanged one after another */
