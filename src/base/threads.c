@@ -35,7 +35,8 @@ spmm_status sp_fork_refuse(const char *function)
     if (!sp_is_forked()) return SPMM_OK;
     return sp_fail(
         SPMM_ERR_USAGE,
-        "%s: this process was forked from one that uses libspmm, so libspmm's threads and MPI are missing: expected a call in the parent process, or in a process started with exec or spawn",
+        "%s: this process was forked from one that uses libspmm, so libspmm's threads and MPI are missing: "
+        "expected a call in the parent process, or in a process started with exec or spawn",
         function);
 }
 

@@ -212,7 +212,8 @@ static void look_for_silence(sp_watch *w, double now)
     const int one = name_silent(w, now, text, sizeof text) == 1;
     if (held) {
         fprintf(stderr,
-                "%s: warning: %s: waiting up to %g s in all for mpirun, whose keepalives detect a lost node\n",
+                "%s: warning: %s: waiting up to %g s in all for mpirun, whose keepalives detect a lost "
+                "node\n",
                 program_invocation_short_name, text, w->hold);
         w->warned = 1;
         return;

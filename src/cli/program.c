@@ -158,7 +158,8 @@ static void warn_of_singletons(int launched, int launched_rank)
     if (size != 1 || launched <= 1) return;
     snprintf(
         unconnected, sizeof unconnected,
-        "the launcher started %d processes, but MPI does not connect them, so each does all of the work: use the mpirun of the MPI library of this program, or the right --mpi of srun",
+        "the launcher started %d processes, but MPI does not connect them, so each does all of the work: "
+        "use the mpirun of the MPI library of this program, or the right --mpi of srun",
         launched);
     if (launched_rank != 0) return;
     fflush(stdout);

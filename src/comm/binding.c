@@ -144,10 +144,10 @@ void sp_binding_print(FILE *out, const sp_binding *binding)
         if (threads > binding->cores) fprintf(out, "; oversubscribed: %d threads", threads);
         fprintf(out, "\n");
         if (binding->spanning > 0)
-            fprintf(
-                out,
-                "           %d rank%s on cores of several NUMA nodes; with one rank per NUMA node, each rank reads local memory (Open MPI: --map-by ppr:1:numa --bind-to numa)\n",
-                binding->spanning, binding->spanning == 1 ? " has threads" : "s have threads");
+            fprintf(out,
+                    "           %d rank%s on cores of several NUMA nodes; with one rank per NUMA node, each "
+                    "rank reads local memory (Open MPI: --map-by ppr:1:numa --bind-to numa)\n",
+                    binding->spanning, binding->spanning == 1 ? " has threads" : "s have threads");
     }
 }
 

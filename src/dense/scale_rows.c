@@ -16,7 +16,8 @@ static spmm_status scale_rows_check(const spmm_multivector *d, const spmm_multiv
     if (d->k != 1 || d->rows != x->rows || d->precision != x->precision || d->space != x->space)
         return sp_fail(
             SPMM_ERR_USAGE,
-            "%s: d is %lld x %lld %s in %s memory, expected %lld x 1 %s in %s memory: an element per row of x",
+            "%s: d is %lld x %lld %s in %s memory, expected %lld x 1 %s in %s memory: an element per row "
+            "of x",
             function, (long long)d->rows, (long long)d->k, sp_precision_word(d->precision),
             sp_memory_word(d->space), (long long)x->rows, sp_precision_word(x->precision),
             sp_memory_word(x->space));

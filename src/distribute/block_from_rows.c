@@ -148,7 +148,8 @@ static spmm_status blame(const spmm_rows *part, int parts, int64_t i, int64_t co
                                (long long)index, (long long)column, (long long)cols);
             return sp_fail(
                 SPMM_ERR_USAGE,
-                "%s: part[%d].ja[%lld] is %lld and first_column %lld, expected their sum to be a column, below %lld",
+                "%s: part[%d].ja[%lld] is %lld and first_column %lld, expected their sum to be a column, "
+                "below %lld",
                 function, n, (long long)e, (long long)index, (long long)p->first_column, (long long)cols);
         }
     }

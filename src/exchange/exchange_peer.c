@@ -350,7 +350,8 @@ static spmm_status exchange_peer_end(sp_exchange *x)
     if (p->captured && !sp_peer_attached(x))
         return sp_fail(
             SPMM_ERR_USAGE,
-            "the stream is being captured in a CUDA graph, expected a product with the same x on every rank before the capture");
+            "the stream is being captured in a CUDA graph, expected a product with the same x on every "
+            "rank before the capture");
     p->queued |= by_streams(x) && !p->captured;
     spmm_status status = by_streams(x) ? write_by_streams(x) : write_by_hosts(x);
     if (status == SPMM_OK) status = sp_peer_join(x);

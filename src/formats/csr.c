@@ -89,7 +89,8 @@ spmm_status sp_csr_check_sizes(const spmm_csr *a)
     if (a->rows < 0 || a->nnz < 0 || a->cols < 0 || a->cols > INT32_MAX)
         return sp_fail(
             SPMM_ERR_USAGE,
-            "a CSR matrix of %lld x %lld with %lld entries: expected no negative number, and fewer than 2^31 columns",
+            "a CSR matrix of %lld x %lld with %lld entries: expected no negative number, and fewer than "
+            "2^31 columns",
             (long long)a->rows, (long long)a->cols, (long long)a->nnz);
     TRY(sp_precision_check("a CSR matrix", a->precision));
     TRY(sp_given("a CSR matrix", "irp", a->irp, "row starts, [rows + 1]"));

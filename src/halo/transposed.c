@@ -123,7 +123,8 @@ static spmm_status create_map(const sp_ghosted_block *b, int threads, sp_transpo
     if (numbered.csr.nnz >= SP_NOWHERE)
         return sp_fail(
             SPMM_ERR_LIMIT,
-            "new values for the %lld entries of a rank's transpose: expected at most 2^32 - 1; use more ranks",
+            "new values for the %lld entries of a rank's transpose: expected at most 2^32 - 1; use more "
+            "ranks",
             (long long)numbered.csr.nnz);
     numbered.csr.precision = SPMM_F64;
     numbered.csr.as = NULL;

@@ -103,7 +103,8 @@ static const char *hint_of(const char *path)
     static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
     const size_t group = strspn(path, word), name = path[group] == '/' ? strspn(path + group + 1, word) : 0;
     if (strstr(path, "://"))
-        return " (it is an address: matrices/get GROUP/NAME downloads a matrix of the SuiteSparse collection; "
+        return " (it is an address: matrices/get GROUP/NAME downloads a matrix of the SuiteSparse "
+               "collection; "
                "download another file first)";
     if (group > 0 && name > 0 && !path[group + 1 + name])
         return " (a matrix of the SuiteSparse collection? matrices/get GROUP/NAME downloads it)";
@@ -208,7 +209,8 @@ static spmm_status fail_for_memory(sp_input *s)
     char text[32];
     return source_fail(
         s, SPMM_ERR_MEMORY,
-        "found %s data that take more than %s of memory to unpack, a quarter of the available memory: unpack the file first (%s FILE)",
+        "found %s data that take more than %s of memory to unpack, a quarter of the available memory: "
+        "unpack the file first (%s FILE)",
         codec->name, sp_bytes_text(text, sizeof text, (double)sp_available_bytes() / MEMORY_SHARE),
         codec->unpack);
 }

@@ -160,9 +160,12 @@ static const char *text_kind(const char *p, const char *end)
         return "PETSc's ASCII output: write it to a binary viewer, e.g. by -mat_view binary:A.petsc";
     if (memchr(p, ',', w.bytes)) return CSV;
     if (w.numbers == 4 && few)
-        return "output of hypre's IJ interface, or an edge list of four columns: remove the first line of the output (tail -n +2 FILE > OTHER), or the fourth column of the list (awk '{print $1, $2, $3}' FILE > OTHER), and add --read-as edges";
+        return "output of hypre's IJ interface, or an edge list of four columns: remove the first line of "
+               "the output (tail -n +2 FILE > OTHER), or the fourth column of the list (awk '{print $1, "
+               "$2, $3}' FILE > OTHER), and add --read-as edges";
     if (w.names == w.words && few)
-        return "column names: remove them (tail -n +2 FILE > OTHER), and add --read-as edges for an edge list";
+        return "column names: remove them (tail -n +2 FILE > OTHER), and add --read-as edges for an edge "
+               "list";
     return card ? "a Harwell-Boeing or Rutherford-Boeing file: " MATRIX_MARKET : NULL;
 }
 

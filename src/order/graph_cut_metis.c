@@ -68,7 +68,8 @@ static spmm_status check_limits(const sp_graph *g)
     if (arcs <= most && weight <= most) return SPMM_OK;
     return sp_fail(
         SPMM_ERR_LIMIT,
-        "a graph of %lld vertices with %lld neighbors, and %lld entries and rows: METIS was built with %d-bit integers, up to %lld",
+        "a graph of %lld vertices with %lld neighbors, and %lld entries and rows: METIS was built with "
+        "%d-bit integers, up to %lld",
         (long long)n, (long long)arcs, (long long)weight, 8 * (int)sizeof(idx_t), (long long)most);
 }
 

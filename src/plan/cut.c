@@ -91,7 +91,8 @@ static spmm_status check_here(const char *function, MPI_Comm comm, const asked *
     if (renumbers(q->by) && q->o->exchange == SPMM_EXCHANGE_JOINT)
         return sp_fail(
             SPMM_ERR_USAGE,
-            "%s: options.exchange is SPMM_EXCHANGE_JOINT, which needs increasing columns, but the cut named by `by` renumbers rows: change one of them",
+            "%s: options.exchange is SPMM_EXCHANGE_JOINT, which needs increasing columns, but the cut "
+            "named by `by` renumbers rows: change one of them",
             function);
     return check_matrix(function, comm, q->root, q->a);
 }

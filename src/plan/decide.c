@@ -284,11 +284,13 @@ static spmm_status check_exact(const sp_ghosted_block *a, const spmm_plan_option
     if (a->joint || o->exchange == SPMM_EXCHANGE_JOINT)
         return sp_fail(
             SPMM_ERR_USAGE,
-            "the joint exchange adds partial sums, which does not keep the serial product's bits: choose another exchange, or do not require exact bits");
+            "the joint exchange adds partial sums, which does not keep the serial product's bits: choose "
+            "another exchange, or do not require exact bits");
     if (dims[1] > 1)
         return sp_fail(
             SPMM_ERR_USAGE,
-            "the grid is %d x %d, and partial sums of %d ranks are added, which does not keep the serial product's bits: choose a P x 1 grid, or do not require exact bits",
+            "the grid is %d x %d, and partial sums of %d ranks are added, which does not keep the serial "
+            "product's bits: choose a P x 1 grid, or do not require exact bits",
             dims[0], dims[1], dims[1]);
     return SPMM_OK;
 }

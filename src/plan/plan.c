@@ -201,10 +201,10 @@ static spmm_status check_k(const spmm_plan *p, int64_t k)
     TRY(check_columns(p, k, function));
     if (p->forward->stream) TRY(sp_device_captures(p->forward->stream, &captured));
     return captured
-               ? sp_fail(
-                     SPMM_ERR_USAGE,
-                     "%s: the stream is being captured in a CUDA graph, expected a call outside of the capture",
-                     function)
+               ? sp_fail(SPMM_ERR_USAGE,
+                         "%s: the stream is being captured in a CUDA graph, expected a call outside of the "
+                         "capture",
+                         function)
                : SPMM_OK;
 }
 

@@ -58,7 +58,8 @@ static spmm_status check_rounding(const char *function, spmm_precision precision
     if (o->exact)
         return sp_fail(
             SPMM_ERR_USAGE,
-            "%s: options.exchange_precision is SPMM_F32, which rounds rows of X, but options.exact is set: expected only one of them",
+            "%s: options.exchange_precision is SPMM_F32, which rounds rows of X, but options.exact is set: "
+            "expected only one of them",
             function);
     if (sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE))
         return sp_fail(SPMM_ERR_USAGE, "%s: transport shared: %s", function, SP_NOT_ROUNDED);

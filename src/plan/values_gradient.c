@@ -43,7 +43,8 @@ static spmm_status may_allocate(const sp_product *p, const gradient_call *c)
     if (!c->captured) return SPMM_OK;
     return sp_fail(
         SPMM_ERR_USAGE,
-        "%s: the stream is being captured in a CUDA graph, expected one rank and the same call before the capture",
+        "%s: the stream is being captured in a CUDA graph, expected one rank and the same call before the "
+        "capture",
         p->function);
 }
 

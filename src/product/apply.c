@@ -45,7 +45,8 @@ static spmm_status check_allocation(const sp_product *p)
     if (!p->pending.captured) return SPMM_OK;
     return sp_fail(
         SPMM_ERR_USAGE,
-        "%s: the stream is being captured in a CUDA graph, and this product must allocate a copy of x or y: expected a product with the same x, y and beta before the capture",
+        "%s: the stream is being captured in a CUDA graph, and this product must allocate a copy of x or "
+        "y: expected a product with the same x, y and beta before the capture",
         p->function);
 }
 

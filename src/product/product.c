@@ -26,7 +26,8 @@ static spmm_status named_kernel(const spmm_plan_options *o, spmm_precision preci
     if (o->exact && !sp_kernel_is_exact(*kernel, precision, INT64_MAX))
         return sp_fail(
             SPMM_ERR_USAGE,
-            "kernel %s does not keep the serial product's bits in %s: choose another kernel, or do not require exact bits",
+            "kernel %s does not keep the serial product's bits in %s: choose another kernel, or do not "
+            "require exact bits",
             (*kernel)->id, sp_precision_word(precision));
     return SPMM_OK;
 }
@@ -48,7 +49,8 @@ static spmm_status list_kernels(const sp_product *p, const sp_features *f, int64
     if (*count == 0)
         return sp_fail(
             SPMM_ERR_USAGE,
-            "no kernel for format %s keeps the serial product's bits in %s: choose another format, or do not require exact bits",
+            "no kernel for format %s keeps the serial product's bits in %s: choose another format, or do "
+            "not require exact bits",
             sp_format_word(o->format), sp_precision_word(p->precision));
     /* with so few multiply-adds all kernels take the same time */
     const int little = f->sum.nnz * (double)k < LITTLE_WORK * fmax(f->sum.blocks, 1);
@@ -117,7 +119,8 @@ spmm_status sp_decide_columns(sp_product *p, sp_decision *row)
     if (asked != 0 && !sp_column_blocks_fit(p->k, p->precision, asked))
         status = sp_fail(
             SPMM_ERR_USAGE,
-            "column_blocks is %d: expected a divisor of K = %lld, at most %d, such that a row of a block has a "
+            "column_blocks is %d: expected a divisor of K = %lld, at most %d, such that a row of a block "
+            "has a "
             "multiple of 32 bytes",
             asked, (long long)p->k, SP_MOST_COLUMN_BLOCKS);
     TRY(sp_agree(p->grid->comm, "plan", status));

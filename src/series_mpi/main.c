@@ -82,9 +82,9 @@ static spmm_status main_work(void *state)
     if (job->place.verbosity >= 0) sp_series_report_head(stdout, &record);
     TRY(sp_series_measure(job, &record, &failed));
     if (job->place.verbosity >= 0 && o->verify == SP_VERIFY_SAMPLE && job->sample.count < job->count)
-        printf(
-            "\n* the sequential program ran on %lld series and their pairs: its times are scaled in proportion\n",
-            (long long)job->sample.count);
+        printf("\n* the sequential program ran on %lld series and their pairs: its times are scaled in "
+               "proportion\n",
+               (long long)job->sample.count);
     return sp_program_verdict(&job->place, o->verify, failed, "results differ from the sequential program's");
 }
 

@@ -336,7 +336,8 @@ static spmm_status check_operator(const sp_series_options *o)
     if (o->step[SP_DEVIATION] || o->step[SP_PEARSON])
         return sp_fail(
             SPMM_ERR_USAGE,
-            "--operator %s computes no means, which steps deviation and pearson need: omit these steps, or --operator",
+            "--operator %s computes no means, which steps deviation and pearson need: omit these steps, or "
+            "--operator",
             sp_operator_word(o->op));
     return SPMM_OK;
 }

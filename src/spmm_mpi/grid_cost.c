@@ -173,7 +173,8 @@ void sp_grid_cost_head(FILE *out, int64_t k)
 {
     fprintf(
         out,
-        "\n   ranks        grid  entries per rank  imbalance  rows of X: own  received  by all ranks  from  waiting rows"
+        "\n   ranks        grid  entries per rank  imbalance  rows of X: own  received  by all ranks  from "
+        " waiting rows"
         "  moved, K = %-4lld  memory per rank\n",
         (long long)k);
 }
@@ -196,9 +197,9 @@ void sp_grid_cost_line(FILE *out, const spmm_csr *a, const sp_grid_cost *c)
 
 void sp_grid_cost_ranks(FILE *out, const sp_rank_count *c, int p, int q)
 {
-    fprintf(
-        out,
-        "\n    rank      (p,q)        rows       entries  rows of X: own  received  from    sent    to  waiting rows\n");
+    fprintf(out,
+            "\n    rank      (p,q)        rows       entries  rows of X: own  received  from    sent    to  "
+            "waiting rows\n");
     for (int r = 0; r < p * q; r++) {
         char place[32];
         snprintf(place, sizeof place, "(%d,%d)", r / q, r % q);

@@ -173,8 +173,8 @@ static spmm_status plan_all(const sp_options *o, const sp_place *place, const sp
     sp_grid_cost_head(stdout, model.k);
     for (int i = 0; i < o->plan_count; i++) TRY(plan_one(o, a, &model, (int)o->plan_ranks[i]));
     if (o->plan_count == 0) TRY(plan_one(o, a, &model, place->grid.size));
-    printf(
-        "maxima over the ranks; from: number of neighbors; waiting rows: rows that need a received row of X\n");
+    printf("maxima over the ranks; from: number of neighbors; waiting rows: rows that need a received row of "
+           "X\n");
     return SPMM_OK;
 }
 

@@ -65,8 +65,8 @@ static void list_kernels(void)
         printf("\n");
     }
     list_others(width);
-    printf(
-        "exact: Y has the bits of the serial product; to N: in rows of at most N entries; f64: only in f64\n");
+    printf("exact: Y has the bits of the serial product; to N: in rows of at most N entries; f64: only in "
+           "f64\n");
     if (sp_device_count(&why) == 0) printf("CUDA kernels cannot run here: %s\n", why);
 }
 

@@ -363,7 +363,8 @@ static spmm_status check_rounding(const sp_options *o)
     if (o->bits == SP_BITS_EXACT)
         return sp_fail(
             SPMM_ERR_USAGE,
-            "--exchange-precision f32 rounds rows of X, which does not keep the bits that --reproducible exact requires: give only one of them");
+            "--exchange-precision f32 rounds rows of X, which does not keep the bits that --reproducible "
+            "exact requires: give only one of them");
     if (sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE))
         return sp_fail(SPMM_ERR_USAGE, "--transport shared: %s", SP_NOT_ROUNDED);
     return SPMM_OK;

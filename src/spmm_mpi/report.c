@@ -265,10 +265,10 @@ void sp_report_phases(FILE *out, const sp_record *r)
     fprintf(out, "\n");
     if (r->moved.all_rows > 0 && r->run.grid[1] == 1) {
         const double limit = fmax(s->exchange, s->no_exchange);
-        fprintf(
-            out,
-            "         limit: %.6f, the longer of the exchange alone and the product without it: %.2f of the time\n",
-            limit, limit / r->apply.median);
+        fprintf(out,
+                "         limit: %.6f, the longer of the exchange alone and the product without it: %.2f of "
+                "the time\n",
+                limit, limit / r->apply.median);
     }
     if (r->run.shape.block > 0) launch_line(out, &r->run.shape);
     sp_decisions_print(&r->plan.decisions, 0, "         decided: ", out);
@@ -342,11 +342,11 @@ void sp_report_launches(FILE *out, const sp_record *runs, int count, int width)
                 (long long)s->static_shared, (long long)s->dynamic_shared, s->resident, 100 * s->occupancy);
     }
     if (lines > 0)
-        fprintf(
-            out,
-            "launch: of rank 0; threads, sub-warp: lanes, registers: of a thread, static + dynamic:"
-            " bytes of shared memory of a block;\n"
-            "resident: blocks that run on a multiprocessor at a time; occupancy: their threads over the maximum\n");
+        fprintf(out,
+                "launch: of rank 0; threads, sub-warp: lanes, registers: of a thread, static + dynamic:"
+                " bytes of shared memory of a block;\n"
+                "resident: blocks that run on a multiprocessor at a time; occupancy: their threads over the "
+                "maximum\n");
 }
 
 /** Prints relative errors, the machine epsilon, and the number of elements beyond the bound of the
