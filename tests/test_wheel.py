@@ -154,7 +154,7 @@ else:
         with test("on two ranks what is needed is told"):
             done = ran(mpirun, "-np", 2, python, CASES, "mpi", env=plain())
             assert done.returncode != 0, done.stdout
-            within(done.stdout, "comm has 2 ranks, and ")
+            within(done.stdout, "comm has 2 ranks, but ")
             within(done.stdout, "was built without MPI (make MPI=0): expected MPICH or Intel MPI (pip install mpi4py mpich), or a libspmm built with mpi4py's MPI")
 
 # ---- on ranks ----
