@@ -45,8 +45,8 @@ typedef struct settings {
 int settings_ready(int program, const char *usage, int argc, char **argv, const settings *defaults,
                    settings *s);
 
-/** Returns 1 if the comma-separated list (may be NULL) contains the name or, with or_part, a word
- *  NAME-PART. */
+/** Returns 1 if the comma-separated list contains the name or, with or_part, a word NAME-PART; else 0, also
+ *  if the list is NULL. */
 int listed(const char *list, const char *name, int or_part);
 
 /* ---- check.c: local ---- */

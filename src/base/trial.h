@@ -1,6 +1,6 @@
 /** Trials: several candidates for the same operation are created, timed briefly and compared, and all ranks
  *  select the same one. Every choice by timing uses sp_trial_run(): kernels, exchanges, variants of a plan,
- *  reductions, products of other libraries. */
+ *  reductions. Also for functions of other libraries, which each rank chooses for itself. */
 #ifndef SP_TRIAL_H
 #define SP_TRIAL_H
 

@@ -124,8 +124,9 @@ static spmm_status check_array(const char *function, const char *name, const voi
     if (bytes != 4 && bytes != 8)
         return sp_fail(SPMM_ERR_USAGE, "%s: a->%s_bytes is %d, expected 4 or 8", function, name, bytes);
     if (sp_device_reach(array) == (on_gpu ? SP_REACH_HOST : SP_REACH_GPU))
-        return sp_fail(SPMM_ERR_USAGE, "%s: a->%s is in %s memory, expected %s memory, as the block",
-                       function, name, on_gpu ? "host" : "GPU", on_gpu ? "GPU" : "host");
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s: a->%s is in %s memory, expected %s memory, where the plan's block is", function,
+                       name, on_gpu ? "host" : "GPU", on_gpu ? "GPU" : "host");
     return SPMM_OK;
 }
 

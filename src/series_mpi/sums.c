@@ -12,9 +12,10 @@
 #include "series_mpi/job.h"
 #include "series_mpi/sum_of_array.h"
 
-/* Without --repeat, a sum is timed REPEAT times, or as often as fits into LONG_SECONDS, but at least
- * LEAST_REPEAT times. Each timing is of one sum: in a batch of sums, a rank may send before rank 0 is ready
- * to receive, which hides the time of its messages. */
+/* Without --repeat, a sum over all ranks is timed REPEAT times, or as often as fits into LONG_SECONDS, but at
+ * least LEAST_REPEAT times. It is not timed in batches, because in a batch a rank may send before rank 0 is
+ * ready to receive, which hides the time of its messages. The local sum of a rank is timed in TRIALS batches
+ * of at most MOST_BATCH sums, each of SHORT_SECONDS. */
 enum { REPEAT = 100, LEAST_REPEAT = 3, LONG_SECONDS = 10, TRIALS = 9, MOST_BATCH = 1000 };
 static const double SHORT_SECONDS = 1e-3;
 
