@@ -155,7 +155,7 @@ def kind_of(x, name, expected=None):
     expected: the type that messages about a type name; None: either type of libspmm."""
     if isinstance(x, np.ndarray):
         if isinstance(x, np.ma.MaskedArray):
-            raise TypeError(f"{name} is a masked array, but products support no masks: pass {'out.data' if name == 'out' else f'{name}.filled(0)'}")
+            raise TypeError(f"{name} is a masked array, but products support no masks: {'out.data' if name == 'out' else f'{name}.filled(0)'}")
         return NUMPY, np.asarray(x)
     if torch_tensor(x):
         if x.requires_grad:
